@@ -1,0 +1,154 @@
+"""The Python API: everything that the commands do.
+
+>>> from ethicsdb import Registry
+>>> registry = Registry("benchmarks.db")
+>>> registry.build("sample_safety_zh").rows  # doctest: +SKIP
+36
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ethicsdb.registry import boards
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.declared import Declarations, load_declarations
+from ethicsdb.registry.settings import load_settings
+from ethicsdb.registry.store import Store
+
+if TYPE_CHECKING:
+    from ethicsdb.builders.build import Built
+    from ethicsdb.registry.sandbox import Answer, Limits
+    from ethicsdb.registry.versions import Change, Version
+    from ethicsdb.runners.imports.common import Imported
+
+__all__ = ["Registry"]
+
+
+class Registry:
+    """A registry: a database file with its journals, and the declarations that apply.
+
+    Args:
+        database: the DuckDB file; default: `ETHICSDB_DATABASE`, `./ethicsdb.toml`, or `./benchmarks.db`. It is made by
+            the first call that needs it.
+        declarations: folders of your own declarations; default: `./ethicsdb.d`.
+
+    Raises:
+        DeclarationError: a declaration is broken.
+        StoreError: the database can't be kept at this place.
+    """
+
+    def __init__(
+        self, database: Path | str | None = None, declarations: Sequence[Path | str] | None = None
+    ) -> None:
+        folders = [Path(folder) for folder in declarations] if declarations else None
+        settings = load_settings(Path(database) if database else None, folders)
+        declared = load_declarations(list(settings.declarations) if settings.declarations else None)
+        self.context = Context(Store(settings.database), declared, _current_judges(declared))
+
+    @property
+    def declarations(self) -> Declarations:
+        """What is declared."""
+        return self.context.declarations
+
+    def build(self, dataset: str, source: Path | str | None = None) -> Built:
+        """Make a version of a data set; see `ethicsdb.builders.build.build`."""
+        from ethicsdb.builders.build import build
+
+        return build(self.context, dataset, Path(source) if source else None)
+
+    def versions(self, dataset: str) -> list[Version]:
+        """Versions of a data set, oldest first. Raises NotFoundError for an unknown data set."""
+        from ethicsdb.registry.versions import find_versions
+
+        self.declarations.dataset(dataset)
+        return find_versions(self.context, dataset)
+
+    def diff(self, before: str, after: str) -> list[Change]:
+        """Rows added, removed and changed between two versions (`NAME@v1`, `NAME@v2`)."""
+        from ethicsdb.registry.versions import diff
+
+        return diff(self.context, before, after)
+
+    def import_judge_outputs(
+        self,
+        path: Path | str,
+        *,
+        benchmark: str,
+        judge: str,
+        model: str | None = None,
+        revision: str | None = None,
+        rows_of: str | None = None,
+    ) -> Imported:
+        """Import OpenAI Batch output as a judge's verdicts; see `ethicsdb.runners.imports.judge_outputs`."""
+        from ethicsdb.runners.imports.judge_outputs import JudgeOutputs, import_judge_outputs
+
+        what = JudgeOutputs(Path(path), benchmark, judge, model=model, revision=revision, rows_of=rows_of)
+        return import_judge_outputs(self.context, what)
+
+    def import_labels(
+        self,
+        path: Path | str,
+        *,
+        benchmark: str,
+        attribute: str = "safety",
+        columns: dict[str, str] | None = None,
+        name: str | None = None,
+    ) -> Imported:
+        """Import a CSV of answers that people labelled; see `ethicsdb.runners.imports.labels`."""
+        from ethicsdb.runners.imports.labels import LabelSheet, import_labels
+
+        return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name))
+
+    def sql(self, query: str, *, limits: Limits | None = None) -> Answer:
+        """Run one reading statement in a separate read-only process.
+
+        Raises:
+            QueryError: the statement was refused or failed.
+            QueryLimitError: it needed more time or memory than its limits.
+        """
+        from ethicsdb.registry.query import query_database
+
+        return query_database(self.context, query, limits)
+
+    def leaderboard(self, benchmark: str, *, old_judges: bool = False) -> list[dict[str, Any]]:
+        """Rows of the board of a benchmark: every metric and slice, with n, coverage and interval."""
+        return boards.leaderboard(self.context, benchmark, old_judges=old_judges)
+
+    def outcomes(self, benchmark: str) -> list[dict[str, Any]]:
+        """How every asked-for item of a benchmark's runs ended."""
+        return boards.outcomes(self.context, benchmark)
+
+    def agreement(self, benchmark: str) -> list[dict[str, Any]]:
+        """Judges against people."""
+        return boards.agreement(self.context, benchmark)
+
+    def build_report(self, dataset: str) -> list[dict[str, Any]]:
+        """Why rows of a version (`NAME` or `NAME@v1`) were dropped, mended or look odd."""
+        from ethicsdb.registry.versions import find_version
+
+        version = find_version(self.context, dataset)
+        return boards.build_report(self.context, version.dataset, version.version)
+
+    def rebuild(self) -> dict[str, tuple[int, str]]:
+        """Make the database anew from declarations and journals; returns rows and checksum by table."""
+        from ethicsdb.registry.rebuild import rebuild
+
+        self.context.catch_up()
+        return rebuild(self.context.store, self.context.mirrored())
+
+    def checksums(self) -> dict[str, tuple[int, str]]:
+        """Rows and checksum of every table, whatever the order of its rows."""
+        from ethicsdb.registry.rebuild import checksums
+
+        with self.context.reading() as connection:
+            return checksums(connection)
+
+
+def _current_judges(declared: Declarations) -> dict[str, str]:
+    """The fingerprint that each declared judge has now, whose verdicts boards show."""
+    from ethicsdb.runners.identity import judge_of
+
+    return {name: judge_of(declared, name).identity.fingerprint for name in declared.names("judge")}

@@ -1,0 +1,1 @@
+"""Make dataset versions: sources, cleaning, links, quality reports."""

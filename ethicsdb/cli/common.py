@@ -1,0 +1,90 @@
+"""What the commands share: the registry, output as a table or JSON, safe text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ethicsdb.api import Registry
+
+__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "shown"]
+
+# Control characters could move the cursor or colour the screen; texts of models must not.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+json_option = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
+
+
+def open_registry(context: click.Context) -> Registry:
+    """The registry that the command's options name."""
+    from ethicsdb.api import Registry
+
+    options = context.find_root().obj
+    return Registry(options["database"], options["declarations"] or None)
+
+
+def notices(registry: Registry) -> None:
+    """Say on stderr what a person should hear."""
+    for sentence in registry.context.notices:
+        click.echo(f"note: {sentence}", err=True)
+
+
+def as_json(value: Any) -> str:
+    """JSON with text as it is; times in ISO form. Lone surrogates keep their escape."""
+
+    def other(each: Any) -> Any:
+        if isinstance(each, datetime):
+            return each.isoformat() + "Z"
+        if isinstance(each, (bytes, bytearray)):
+            return each.hex()
+        if hasattr(each, "__dataclass_fields__"):
+            return vars(each)
+        return str(each)
+
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=other)
+    return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
+
+
+def shown(value: Any, width: int = 60) -> str:
+    """A value as a cell: one line, no control characters, cut with an ellipsis."""
+    if value is None:
+        return "–"
+    text = _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", " ".join(str(value).split()))
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as a percentage; a dash where there is nothing to show."""
+    return "–" if value is None else f"{100 * value:.{digits}f}%"
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
+    """A table that a log can hold: plain text, columns padded by display width.
+
+    Args:
+        left: the number of columns, from the first, that are set flush left; the rest holds numbers.
+    """
+    from rich.cells import cell_len
+
+    lines = [list(header), *[list(row) for row in rows]]
+    widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
+
+    def text(line: list[str]) -> str:
+        cells = []
+        for column, cell in enumerate(line):
+            gap = " " * (widths[column] - cell_len(cell))
+            cells.append(cell + gap if column < left else gap + cell)
+        return "  ".join(cells).rstrip()
+
+    if title:
+        click.echo(click.style(title, bold=True))
+    click.echo(text(lines[0]))
+    click.echo("  ".join("─" * width for width in widths))
+    for line in lines[1:]:
+        click.echo(text(line))

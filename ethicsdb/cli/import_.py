@@ -1,0 +1,67 @@
+"""`ethicsdb import FILE --as KIND`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+
+__all__ = ["command"]
+
+
+def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for value in values:
+        name, equals, column = value.partition("=")
+        if not (name and equals and column):
+            raise click.BadParameter(f"`{value}` is not FIELD=COLUMN")
+        found[name] = column
+    return found
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--as", "kind", required=True, type=click.Choice(["judge-outputs", "labels"]), help="What the file holds.")
+@click.option("--benchmark", required=True, help="The benchmark (or NAME@v1) whose items it is about.")
+@click.option("--judge", help="judge-outputs: the declared judge that wrote them.")
+@click.option("--model", help="judge-outputs: the model whose answers were judged, row by row of the data set.")
+@click.option("--revision", help="judge-outputs: the judged model's revision (default: unknown).")
+@click.option("--rows-of", help="judge-outputs: the import of answers whose rows were judged.")
+@click.option("--attribute", default="safety", show_default=True, help="labels: what the label is about.")
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    callback=_mapping,
+    help="labels: FIELD=COLUMN for question, model, response, label, annotator.",
+)
+@click.option("--name", help="labels: name of this import (default: the file's name).")
+@json_option
+@click.pass_context
+def command(context: click.Context, file: Path, kind: str, json_: bool, **options: object) -> None:
+    """Bring in judge outputs or people's labels made elsewhere.
+
+    judge-outputs: OpenAI Batch output (JSONL); the number at the end of each custom_id is the row.
+    labels: a CSV with a row an answer and the columns question, model, response, label (or --map).
+    A second import of the same file changes nothing.
+    """
+    registry = open_registry(context)
+    given = {name: value for name, value in options.items() if value is not None}
+    if kind == "judge-outputs":
+        if "judge" not in given:
+            raise click.UsageError("--as judge-outputs needs --judge NAME (`ethicsdb list judge`)")
+        wanted = ("benchmark", "judge", "model", "revision", "rows_of")
+        done = registry.import_judge_outputs(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
+    else:
+        wanted = ("benchmark", "attribute", "columns", "name")
+        done = registry.import_labels(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
+    notices(registry)
+    if json_:
+        click.echo(as_json(done))
+        return
+    state = "imported" if done.new else "was imported already, nothing changed"
+    click.echo(f"{done.name} {state}: {done.rows:,} rows, aligned with {done.aligned_with}")
+    for name, count in sorted(done.counts.items()):
+        click.echo(f"  {name}: {count:,}")

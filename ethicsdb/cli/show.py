@@ -1,0 +1,26 @@
+"""`ethicsdb show NAME`."""
+
+from __future__ import annotations
+
+import click
+
+from ethicsdb.cli.common import as_json, json_option, open_registry
+
+__all__ = ["command"]
+
+
+@click.command("show")
+@click.argument("name")
+@json_option
+@click.pass_context
+def command(context: click.Context, name: str, json_: bool) -> None:
+    """Show a declaration."""
+    import yaml
+
+    for kind, found in open_registry(context).declarations.find(name):
+        content = found.declaration.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if json_:
+            click.echo(as_json(content))
+            continue
+        click.echo(f"# {kind}, declared in {found.path}:{found.line}")
+        click.echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=100))

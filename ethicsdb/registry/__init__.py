@@ -1,0 +1,1 @@
+"""What exists and where it is kept: declarations, store, journals, versions, queries."""

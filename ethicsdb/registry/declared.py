@@ -1,0 +1,274 @@
+"""Finding and reading declarations: the package's own, and a user's in `./ethicsdb.d/`.
+
+A broken or doubled declaration is an error with file and line, never skipped: a benchmark that silently vanishes from
+a board is a wrong board.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from ethicsdb.schemas.declared import (
+    BY_KIND,
+    BenchmarkDeclaration,
+    DatasetDeclaration,
+    JudgeDeclaration,
+    ModelDeclaration,
+    PublishedDeclaration,
+)
+from ethicsdb.schemas.errors import DeclarationError, NotFoundError
+from ethicsdb.schemas.rubrics import RubricDeclaration
+
+__all__ = ["Declarations", "Found", "load_declarations", "problems"]
+
+USER_FOLDER = "ethicsdb.d"
+D = TypeVar("D", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A declaration and where it stands."""
+
+    path: Path
+    line: int
+    declaration: Any
+
+
+@dataclass
+class Declarations:
+    """All declarations by kind and name."""
+
+    by_kind: dict[str, dict[str, Found]] = field(default_factory=lambda: {kind: {} for kind in BY_KIND})
+
+    def dataset(self, name: str) -> DatasetDeclaration:
+        """The data set of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("dataset", name, DatasetDeclaration)
+
+    def benchmark(self, name: str) -> BenchmarkDeclaration:
+        """The benchmark of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("benchmark", name, BenchmarkDeclaration)
+
+    def model(self, name: str) -> ModelDeclaration:
+        """The model of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("model", name, ModelDeclaration)
+
+    def judge(self, name: str) -> JudgeDeclaration:
+        """The judge of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("judge", name, JudgeDeclaration)
+
+    def rubric(self, name: str) -> RubricDeclaration:
+        """The rubric of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("rubric", name, RubricDeclaration)
+
+    def published(self) -> list[PublishedDeclaration]:
+        """All published tables."""
+        return [found.declaration for found in self.by_kind["published"].values()]
+
+    def names(self, kind: str) -> list[str]:
+        """Names of a kind, sorted."""
+        return sorted(self.by_kind[kind])
+
+    def find(self, name: str) -> list[tuple[str, Found]]:
+        """Every declaration of that name, whatever its kind. Raises NotFoundError, with a suggestion."""
+        hits = [(kind, found[name]) for kind, found in self.by_kind.items() if name in found]
+        if not hits:
+            raise _not_found("declaration", name, sorted({n for found in self.by_kind.values() for n in found}))
+        return hits
+
+    def _get(self, kind: str, name: str, expected: type[D]) -> D:
+        found = self.by_kind[kind].get(name)
+        if found is None:
+            raise _not_found(kind, name, self.names(kind))
+        assert isinstance(found.declaration, expected)
+        return found.declaration
+
+
+def _not_found(kind: str, name: str, known: list[str]) -> NotFoundError:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"Did you mean `{near[0]}`?" if near else f"`ethicsdb list` shows what there is ({len(known)} of this kind)."
+    return NotFoundError(f"No {kind} is called `{name}`. {hint}")
+
+
+def load_declarations(folders: list[Path] | None = None) -> Declarations:
+    """The package's declarations and those of `folders` (default: `./ethicsdb.d`, where it exists).
+
+    Raises:
+        DeclarationError: the first broken or doubled declaration, or a reference to a name that nobody declares.
+    """
+    declarations, faults = _read_all(folders)
+    if faults:
+        more = f" (and {len(faults) - 1} more: run `ethicsdb check`)" if len(faults) > 1 else ""
+        raise DeclarationError(faults[0] + more)
+    return declarations
+
+
+def problems(folders: list[Path] | None = None) -> tuple[Declarations, list[str]]:
+    """Every fault of every declaration, each `file:line: sentence`, with the declarations that could be read."""
+    return _read_all(folders)
+
+
+def _read_all(folders: list[Path] | None) -> tuple[Declarations, list[str]]:
+    declarations = Declarations()
+    faults: list[str] = []
+    for path in _paths(folders, faults):
+        for line, text in _documents(path, faults):
+            _add(declarations, path, line, text, faults)
+    if not faults:
+        faults.extend(_dangling(declarations))
+    if not faults:
+        faults.extend(_expand_metrics(declarations))
+    return declarations, faults
+
+
+def _paths(folders: list[Path] | None, faults: list[str]) -> Iterator[Path]:
+    own = Path(str(files("ethicsdb.registry").joinpath("declarations")))
+    yield from sorted(own.rglob("*.yaml"))
+    if folders is None:
+        user = Path.cwd() / USER_FOLDER
+        folders = [user] if user.is_dir() else []
+    for folder in folders:
+        if not folder.is_dir():
+            faults.append(f"{folder}:1: this folder of declarations does not exist")
+            continue
+        yield from sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")])
+
+
+def _documents(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
+    """Line and YAML node of each document in a file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        for node in yaml.compose_all(text, Loader=_Loader):
+            if node is not None:
+                yield node.start_mark.line + 1, node
+    except UnicodeDecodeError as error:
+        faults.append(f"{path}:1: not UTF-8 at byte {error.start}; save the file as UTF-8")
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        faults.append(f"{path}:{line}: not valid YAML: {error.problem or error.context}")
+    except yaml.YAMLError as error:
+        faults.append(f"{path}:1: not valid YAML: {' '.join(str(error).split())}")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a doubled key is an error instead of the last one silently winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` stands twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _add(declarations: Declarations, path: Path, line: int, node: yaml.Node, faults: list[str]) -> None:
+    try:
+        raw = _construct(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark.line + 1 if error.problem_mark else line
+        faults.append(f"{path}:{mark}: {error.problem}")
+        return
+    if not isinstance(raw, dict) or raw.get("kind") not in BY_KIND:
+        kind = raw.get("kind") if isinstance(raw, dict) else None
+        faults.append(f"{path}:{line}: kind is {kind!r}; expected one of {', '.join(BY_KIND)}")
+        return
+    try:
+        declaration = BY_KIND[raw["kind"]].model_validate(raw)
+    except ValidationError as error:
+        faults.extend(_sentences(path, node, error))
+        return
+    names = declarations.by_kind[raw["kind"]]
+    if declaration.name in names:
+        first = names[declaration.name]
+        faults.append(
+            f"{path}:{line}: the {raw['kind']} `{declaration.name}` is declared already in {first.path}:{first.line}; "
+            "rename one of them"
+        )
+        return
+    names[declaration.name] = Found(path, line, declaration)
+
+
+def _construct(node: yaml.Node) -> Any:
+    loader = _Loader("")
+    try:
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _sentences(path: Path, node: yaml.Node, error: ValidationError) -> list[str]:
+    out = []
+    for fault in error.errors():
+        where = [part for part in fault["loc"] if part != "function-after"]
+        name = ".".join(str(part) for part in where) or "the declaration"
+        message = (
+            "is not a known key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
+        )
+        out.append(f"{path}:{_line_of(node, where)}: {name}: {message}")
+    return out
+
+
+def _line_of(node: yaml.Node, where: list[int | str]) -> int:
+    """Line of the deepest part of `where` that stands in the file."""
+    line = node.start_mark.line + 1
+    for part in where:
+        step = _child(node, part)
+        if step is None:
+            continue  # a part that Pydantic adds, such as the tag of a union
+        line, node = step
+    return line
+
+
+def _child(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
+                return key.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part].start_mark.line + 1, node.value[part]
+    return None
+
+
+# kind, its key, and the kind of the name or names that stand there
+REFERENCES = (
+    ("benchmark", "dataset", "dataset"),
+    ("benchmark", "judges", "judge"),
+    ("benchmark", "metric_sets", "metrics"),
+    ("judge", "rubric", "rubric"),
+    ("published", "benchmark", "benchmark"),
+)
+
+
+def _dangling(declarations: Declarations) -> Iterator[str]:
+    """References to names that nobody declares."""
+    for kind, key, target in REFERENCES:
+        for found in declarations.by_kind[kind].values():
+            value = getattr(found.declaration, key)
+            for name in [value] if isinstance(value, str) else value:
+                if name not in declarations.by_kind[target]:
+                    yield f"{found.path}:{found.line}: {key}: {_not_found(target, name, declarations.names(target))}"
+
+
+def _expand_metrics(declarations: Declarations) -> Iterator[str]:
+    """Put the metrics of its sets into each benchmark."""
+    for name, found in declarations.by_kind["benchmark"].items():
+        benchmark: BenchmarkDeclaration = found.declaration
+        sets = [declarations.by_kind["metrics"][each].declaration.metrics for each in benchmark.metric_sets]
+        metrics = [metric for group in sets for metric in group] + benchmark.metrics
+        names = [metric.name for metric in metrics]
+        doubled = sorted({each for each in names if names.count(each) > 1})
+        if doubled:
+            yield f"{found.path}:{found.line}: metrics: `{doubled[0]}` is declared twice"
+        if benchmark.primary not in names:
+            yield f"{found.path}:{found.line}: primary: `{benchmark.primary}` is none of {', '.join(names) or 'no metrics'}"
+        whole = benchmark.model_copy(update={"metrics": metrics})
+        declarations.by_kind["benchmark"][name] = Found(found.path, found.line, whole)

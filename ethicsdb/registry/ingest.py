@@ -1,0 +1,118 @@
+"""From journals into the database, exactly once: rows and (journal, byte offset) move in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ethicsdb.registry import journal
+from ethicsdb.registry.arrow import as_arrow, table_class
+from ethicsdb.registry.mirror import MirrorRows, mirror
+from ethicsdb.registry.store import ForeignLockError, Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Ingested", "ingest", "pending"]
+
+ROWS_AT_ONCE = 50_000
+
+
+@dataclass
+class Ingested:
+    """What an ingest did."""
+
+    rows: int = 0
+    conflicts: int = 0
+    deferred: bool = False  # another program holds the file; the journals keep everything meanwhile
+    journals: list[str] = field(default_factory=list)
+
+
+def pending(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
+    """Journals with bytes that this database has not read yet."""
+    offsets = dict(connection.execute("SELECT name, byte_offset FROM journal").fetchall())
+    return [path for path in journal.paths(store.journals) if path.stat().st_size > offsets.get(path.name, 0)]
+
+
+def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:
+    """Read every journal's new lines into the database and mirror the declarations.
+
+    Where another program holds the file nothing is lost: the result says `deferred` and a later call catches up.
+    """
+    done = Ingested()
+    try:
+        with store.writer() as connection:
+            for path in pending(store, connection):
+                _ingest_one(connection, path, done)
+            if rows is not None:
+                mirror(connection, rows)
+    except ForeignLockError:
+        done.deferred = True
+    return done
+
+
+def _ingest_one(connection: duckdb.DuckDBPyConnection, path: Path, done: Ingested) -> None:
+    row = connection.execute("SELECT byte_offset FROM journal WHERE name = ?", [path.name]).fetchone()
+    offset = row[0] if row else 0
+    waiting: dict[str, list[dict[str, Any]]] = {}
+    held = 0
+    connection.execute("BEGIN")
+    try:
+        for end, batch in journal.read_lines(path, offset):
+            waiting.setdefault(batch.table, []).extend(batch.records())
+            held += len(batch.rows)
+            offset = end
+            if held >= ROWS_AT_ONCE:
+                _insert_all(connection, path.name, waiting, done)
+                waiting, held = {}, 0
+        _insert_all(connection, path.name, waiting, done)
+        connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", [path.name, offset])
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    done.journals.append(path.name)
+
+
+def _insert_all(
+    connection: duckdb.DuckDBPyConnection, name: str, waiting: dict[str, list[dict[str, Any]]], done: Ingested
+) -> None:
+    for table, records in waiting.items():
+        done.rows += _insert(connection, table, records)
+        done.conflicts += _note_conflicts(connection, name, table)
+        connection.unregister("incoming")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dict[str, Any]]) -> int:
+    """Insert records; where several journals may bring a row, one that is there already stays as it is.
+
+    Identifiers come from our own table definitions and never from a user.
+    """
+    model = table_class(table)
+    connection.register("incoming", as_arrow(model, records))
+    keys = model.identity()
+    if not model.shared_rows():
+        found = connection.execute(f'INSERT INTO "{table}" BY NAME SELECT * FROM incoming').fetchone()
+    else:
+        same = " AND ".join(f'held."{key}" IS NOT DISTINCT FROM incoming."{key}"' for key in keys)
+        once = ", ".join(f'"{key}"' for key in keys)
+        found = connection.execute(
+            f'INSERT INTO "{table}" BY NAME SELECT DISTINCT ON ({once}) * FROM incoming '
+            f'WHERE NOT EXISTS (SELECT 1 FROM "{table}" held WHERE {same})'
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _note_conflicts(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> int:
+    """One key, two texts: the first stays, both are written down."""
+    if table != "response":
+        return 0  # every other key is a hash of the content, which leaves nothing to differ
+    found = connection.execute(
+        "INSERT INTO conflict SELECT 'response', incoming.response_key || '/' || incoming.try_number, ?, "
+        "coalesce(held.text, held.status), coalesce(incoming.text, incoming.status) "
+        "FROM incoming JOIN response held USING (response_key, try_number) "
+        "WHERE (held.status, held.text) IS DISTINCT FROM (incoming.status, incoming.text)",
+        [name],
+    ).fetchone()
+    return int(found[0]) if found else 0

@@ -1,0 +1,50 @@
+"""Reading a version's rows with their payloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ethicsdb.registry.versions import Version, read_sql
+from ethicsdb.schemas.text import restore
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["ItemRow", "item_rows"]
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """A row of a version: where it stands and what it holds (exact text restored)."""
+
+    row: int
+    item_id: str
+    group_id: str
+    variant: str | None
+    source_id: str | None
+    payload: dict[str, Any]
+
+
+def item_rows(connection: duckdb.DuckDBPyConnection, version: Version, kind: str) -> list[ItemRow]:
+    """All rows of a version in order, each with its item's payload.
+
+    `kind` is an item kind of this package, which is a table name and never a user's text.
+    """
+    query = read_sql("item_rows").replace("safety_question", f'"{kind}"')
+    found = connection.execute(query, {"dataset": version.dataset, "version": version.version})
+    names = [column[0] for column in found.description or []]
+    rows = []
+    for values in found.fetchall():
+        record = dict(zip(names, values, strict=True))
+        place = {name: record.pop(name) for name in ("row", "item_id", "group_id", "variant", "source_id")}
+        rows.append(ItemRow(**place, payload=_restored(record)))
+    return rows
+
+
+def _restored(record: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: restore(value, record.get(f"{name}_exact"))
+        for name, value in record.items()
+        if not name.endswith("_exact")
+    }

@@ -1,0 +1,141 @@
+"""How a database file comes to the schema of this version, in one transaction with the record of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ethicsdb.schemas.errors import StoreError
+from ethicsdb.schemas.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["MIGRATIONS", "migrate", "view_texts"]
+
+SCHEMA_KEY = "schema"
+
+
+def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """The tables of the first version; `_create_missing` makes them, this entry dates them."""
+
+
+# Named steps, oldest first. A step that changes an existing table goes here; new tables and views need none.
+MIGRATIONS: tuple[tuple[str, Callable[[duckdb.DuckDBPyConnection], None]], ...] = (("first_tables", first_tables),)
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bring the file to this version's schema; does nothing where it is there already.
+
+    Raises:
+        StoreError: the file has been through a step that this version does not know.
+    """
+    wanted = _schema_fingerprint()
+    if _stored(connection) == wanted:
+        return
+    done = _applied(connection)
+    unknown = [name for name, number in done.items() if number > len(MIGRATIONS)]
+    if unknown:
+        raise StoreError(
+            f"This database was written by a newer ethicsdb (step `{unknown[0]}`); "
+            "upgrade with `pip install --upgrade ethicsdb`"
+        )
+    connection.execute("BEGIN")
+    try:
+        _create_missing(connection)
+        for number, (name, step) in enumerate(MIGRATIONS, start=1):
+            if name not in done:
+                step(connection)
+                connection.execute("INSERT INTO migration VALUES (?, ?, ?)", [name, number, _now()])
+        _replace_views(connection)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [SCHEMA_KEY, wanted])
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    row = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = ?", [name]).fetchone()
+    return row is not None and row[0] > 0
+
+
+def _stored(connection: duckdb.DuckDBPyConnection) -> str | None:
+    if not _has_table(connection, "meta"):
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", [SCHEMA_KEY]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _applied(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    if not _has_table(connection, "migration"):
+        return {}
+    return dict(connection.execute("SELECT name, number FROM migration").fetchall())
+
+
+def _create_missing(connection: duckdb.DuckDBPyConnection) -> None:
+    from duckdb_engine import Dialect
+    from sqlalchemy.schema import CreateTable
+
+    from ethicsdb.registry.arrow import all_shapes
+    from ethicsdb.schemas.quantiles import t_quantile_rows
+
+    new = not _has_table(connection, "t_quantile")
+    for shape in all_shapes():
+        # Not `create_all`: it commits, and the change must share its transaction with the record of it.
+        ddl = CreateTable(shape.table, if_not_exists=True).compile(dialect=Dialect())
+        connection.execute(str(ddl))
+    if new:
+        columns = [list(column) for column in zip(*t_quantile_rows(), strict=True)]
+        connection.execute("INSERT INTO t_quantile SELECT unnest(?), unnest(?)", columns)
+
+
+@cache
+def _schema_fingerprint() -> str:
+    """Fingerprint of everything that shapes a file: table definitions, views, migration names."""
+    room = files("ethicsdb.schemas")
+    shape = {name: room.joinpath(name).read_text(encoding="utf-8") for name in ("catalog.py", "facts.py", "items.py")}
+    return fingerprint({"tables": shape, "views": view_texts(), "steps": [name for name, _ in MIGRATIONS]})
+
+
+@cache
+def view_texts() -> dict[str, str]:
+    """View name: its SELECT, from `schemas/sql`."""
+    room = files("ethicsdb.schemas").joinpath("sql")
+    found = {entry.name.removesuffix(".sql"): entry for entry in room.joinpath("views").iterdir()}
+    # The intervals' text serves views and tests alike, so it stands with the scoring formulas.
+    found["score_interval"] = room.joinpath("scoring/interval.sql")
+    return {name: found[name].read_text(encoding="utf-8").strip().rstrip(";") for name in sorted(found)}
+
+
+def _replace_views(connection: duckdb.DuckDBPyConnection) -> None:
+    texts = view_texts()
+    for name in _in_order(texts):
+        connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS\n{texts[name]}')
+
+
+def _in_order(texts: dict[str, str]) -> list[str]:
+    """View names such that each comes after the views that its text names."""
+    words = {
+        name: set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", text))) & set(texts) - {name}
+        for name, text in texts.items()
+    }
+    order: list[str] = []
+    while len(order) < len(texts):
+        ready = [name for name in texts if name not in order and words[name] <= set(order)]
+        if not ready:
+            raise AssertionError(f"views refer to each other in a circle: {sorted(set(texts) - set(order))}")
+        order.extend(ready)
+    return order
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", text)))

@@ -1,0 +1,142 @@
+"""The declarations as rows, so that the database alone says what its numbers mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ethicsdb.schemas.declared import BenchmarkDeclaration, DatasetDeclaration, PublishedDeclaration
+from ethicsdb.schemas.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ethicsdb.registry.declared import Declarations
+
+__all__ = ["MirrorRows", "benchmark_rows", "dataset_row", "metric_rows", "mirror", "mirror_rows"]
+
+MirrorRows = dict[str, list[dict[str, Any]]]
+
+KEY = "declarations"
+
+
+def mirror(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> None:
+    """Bring the mirrored tables up to the declarations; rows of benchmark majors that are gone stay."""
+    wanted = fingerprint(rows)
+    held = connection.execute("SELECT value FROM meta WHERE key = ?", [KEY]).fetchone()
+    if held is not None and held[0] == wanted:
+        return
+    connection.execute("BEGIN")
+    try:
+        # Figures that a declaration no longer prints must not stay beside ours.
+        connection.execute("DELETE FROM published_result")
+        connection.execute("DELETE FROM current_judge")
+        for table, records in rows.items():
+            for record in records:
+                _upsert(connection, table, record)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [KEY, wanted])
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _upsert(connection: duckdb.DuckDBPyConnection, table: str, record: dict[str, Any]) -> None:
+    names = ", ".join(f'"{name}"' for name in record)
+    marks = ", ".join("?" * len(record))
+    connection.execute(f'INSERT OR REPLACE INTO "{table}" ({names}) VALUES ({marks})', list(record.values()))
+
+
+def mirror_rows(declarations: Declarations, current_judges: dict[str, str]) -> MirrorRows:
+    """Rows by table.
+
+    Args:
+        current_judges: judge name: fingerprint that it has now.
+    """
+    datasets = [declarations.dataset(name) for name in declarations.names("dataset")]
+    benchmarks = [declarations.benchmark(name) for name in declarations.names("benchmark")]
+    return {
+        "dataset": [dataset_row(dataset) for dataset in datasets],
+        "benchmark": [row for benchmark in benchmarks for row in benchmark_rows(benchmark)],
+        "metric": [row for benchmark in benchmarks for row in metric_rows(benchmark)],
+        "current_judge": [{"name": name, "fingerprint": mark} for name, mark in current_judges.items()],
+        "published_result": [row for table in declarations.published() for row in _published_rows(table)],
+    }
+
+
+def dataset_row(dataset: DatasetDeclaration) -> dict[str, Any]:
+    """The `dataset` row of a declaration."""
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "kind": dataset.schema_,
+        "languages": ",".join(dataset.languages),
+        "licence": dataset.licence.name,
+        "access": dataset.access,
+        "citation": dataset.citation,
+        "declaration": _json(dataset),
+    }
+
+
+def benchmark_rows(benchmark: BenchmarkDeclaration) -> list[dict[str, Any]]:
+    """The `benchmark` row of a declaration."""
+    return [
+        {
+            "name": benchmark.name,
+            "major": benchmark.major,
+            "minor": benchmark.minor,
+            "title": benchmark.title,
+            "dataset": benchmark.dataset,
+            "primary_metric": benchmark.primary,
+            "declaration": _json(benchmark),
+        }
+    ]
+
+
+def metric_rows(benchmark: BenchmarkDeclaration) -> list[dict[str, Any]]:
+    """The `metric` rows of a benchmark's declaration."""
+    return [
+        {
+            "benchmark": benchmark.name,
+            "major": benchmark.major,
+            "metric": metric.name,
+            "display": metric.display,
+            "description": metric.description,
+            "direction": metric.direction,
+            "unit": metric.unit,
+            "attribute": metric.attribute,
+            "positive": json.dumps(metric.positive, ensure_ascii=False),
+            "denominator": metric.denominator,
+            "variants": json.dumps(metric.variants) if metric.variants else None,
+            "rule": metric.rule,
+            "source": metric.source,
+        }
+        for metric in benchmark.metrics
+    ]
+
+
+def _published_rows(table: PublishedDeclaration) -> Iterator[dict[str, Any]]:
+    for row in table.rows:
+        for key, value in row.values.items():
+            metric, _, where = key.partition("@")
+            slice_, _, slice_value = where.partition("=")
+            yield {
+                "paper": table.paper,
+                "table_name": table.table,
+                "benchmark": table.benchmark,
+                "major": table.major,
+                "model": row.model,
+                "metric": metric,
+                "slice": slice_ or "overall",
+                "slice_value": slice_value,
+                "judge": table.judge,
+                "value": value,
+                "hits": row.hits.get(key),
+                "n": row.n,
+                "note": row.note,
+            }
+
+
+def _json(declaration: Any) -> str:
+    return str(declaration.model_dump_json(by_alias=True, exclude_none=True))

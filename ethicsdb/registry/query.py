@@ -1,0 +1,41 @@
+"""A user's SQL over the registry's database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.sandbox import Answer, DatabaseBusyError, Limits, OutputFormat, run_sql
+from ethicsdb.schemas.errors import QueryError
+
+__all__ = ["query_database"]
+
+
+def query_database(
+    context: Context,
+    sql: str,
+    limits: Limits | None = None,
+    output: Path | None = None,
+    output_format: OutputFormat = "arrow",
+) -> Answer:
+    """Run one reading statement over the database as its journals have it.
+
+    Where another program holds the file for writing, a copy folded from the journals answers instead.
+
+    Raises:
+        QueryError: there is no database yet, or the statement was refused or failed.
+        QueryLimitError: it needed more time or memory than its limits.
+    """
+    if not context.store.exists() and not any(context.store.journals.glob("*.jsonl")):
+        raise QueryError(
+            f"There is no database at {context.store.path} yet; `ethicsdb quickstart` or `ethicsdb build DATASET` makes it."
+        )
+    limits = limits or Limits()
+    with context.reading():
+        pass  # brings the file up to its journals
+    try:
+        with context.store.shared():
+            return run_sql(context.store.path, sql, limits=limits, output=output, output_format=output_format)
+    except DatabaseBusyError:
+        with context.folded_copy() as copy, copy.shared():
+            return run_sql(copy.path, sql, limits=limits, output=output, output_format=output_format)

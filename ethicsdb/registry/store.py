@@ -1,0 +1,158 @@
+"""The database file: who may open it when, and how it comes to its tables.
+
+DuckDB refuses a second process, even a reader, while one holds the file for writing. So nobody holds it for long:
+writers open it for one transaction under an exclusive `flock` on a side file, readers for one query under a shared
+one. A gate lock in front keeps a stream of readers from starving a waiting writer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ethicsdb.schemas.errors import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["ForeignLockError", "Store", "flock"]
+
+# Files are written so that DuckDB 1.5 clients can read them.
+STORAGE_VERSION = "v1.5.0"
+NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.s3fs"}
+
+
+class ForeignLockError(StoreError):
+    """Another program holds the database file open; ingest waits, reads go around."""
+
+
+class Store:
+    """A database file and the journals beside it.
+
+    Args:
+        path: the DuckDB file, `benchmarks.db` by default; journals stand in `<path>.journal/`.
+
+    Raises:
+        StoreError: on Windows and on network file systems, whose locks can't be trusted.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).resolve()
+        self.journals = self.path.with_name(self.path.name + ".journal")
+        _refuse_unsafe_places(self.path)
+
+    def exists(self) -> bool:
+        """Whether the database file is there."""
+        return self.path.exists()
+
+    @contextmanager
+    def writer(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The database, for one short writing transaction's time; the schema is brought up to date first.
+
+        Raises:
+            ForeignLockError: another program holds the file.
+            StoreError: the file was written by a newer ethicsdb.
+        """
+        from ethicsdb.registry.migrations import migrate
+
+        with self._locked(fcntl.LOCK_EX), _connection(self.path, read_only=False) as connection:
+            migrate(connection)
+            yield connection
+
+    @contextmanager
+    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The database, read-only, for one query's time.
+
+        Raises:
+            ForeignLockError: another program holds the file for writing.
+        """
+        with self.shared(), _connection(self.path, read_only=True) as connection:
+            yield connection
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """The readers' lock alone, for a child process that opens the file itself."""
+        with self._locked(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """The writers' lock alone, to replace the file."""
+        with self._locked(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _locked(self, mode: int) -> Iterator[None]:
+        self.journals.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            with flock(self.journals / ".gate", fcntl.LOCK_EX):
+                stack.enter_context(flock(self.journals / ".lock", mode))
+            yield
+
+
+@contextmanager
+def flock(path: Path, mode: int) -> Iterator[None]:
+    """Hold an advisory lock on a side file; the system releases it when the process dies."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, mode)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    # Python variables must never stand in for tables: a local called `item` would answer for the table.
+    config: dict[str, Any] = {"python_enable_replacements": False}
+    if not read_only:
+        config["storage_compatibility_version"] = STORAGE_VERSION
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only, config=config)
+    except duckdb.IOException as error:
+        if "lock" in str(error).lower():
+            raise ForeignLockError(f"{path.name} is held open by another program") from error
+        raise StoreError(f"{path} can't be opened as a database: {_first_line(error)}") from error
+    except duckdb.Error as error:
+        raise StoreError(f"{path} can't be opened as a database: {_first_line(error)}") from error
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _refuse_unsafe_places(path: Path) -> None:
+    if sys.platform == "win32":
+        raise StoreError("ethicsdb keeps its database on Linux and macOS; on Windows, use it inside WSL")
+    kind = _file_system(path.parent)
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise StoreError(
+            f"{path.parent} is on a network file system ({kind}), whose locks can't be trusted; "
+            "put the database on a local disk (--database or ETHICSDB_DATABASE)"
+        )
+
+
+def _file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
+    """File system type of the mount that holds the folder; None where the system has no such list (macOS)."""
+    if not mounts.exists():
+        return None
+    best, kind = "", None
+    for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines():
+        parts = line.split()
+        point = parts[1].replace("\\040", " ")
+        inside = folder.as_posix() == point or folder.as_posix().startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, parts[2]
+    return kind

@@ -1,0 +1,1 @@
+"""Make responses, verdicts and scores: backends, judges, parsers, statistics, imports."""

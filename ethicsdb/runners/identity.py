@@ -1,0 +1,154 @@
+"""Who answered what: the fingerprints that answers and verdicts are keyed by.
+
+Everything that could change an answer enters its key, and nothing else: a changed prompt, system prompt, model
+revision, sampling setting or sample number makes another key, and so does a changed rubric or parser for a verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ethicsdb.registry.declared import Declarations
+from ethicsdb.runners.parsers import parser_of
+from ethicsdb.schemas.declared import BenchmarkDeclaration, JudgeDeclaration, ModelDeclaration, Prompt, Sampling
+from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
+from ethicsdb.schemas.rubrics import RubricDeclaration
+
+__all__ = [
+    "Identity",
+    "JudgeParts",
+    "declared_remote",
+    "judge_identity",
+    "judge_of",
+    "model_identity",
+    "prompt_identity",
+    "request_hash",
+    "response_key",
+    "run_identity",
+    "sampling_json",
+    "verdict_identity",
+]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A fingerprint and the catalog row that spells it out."""
+
+    fingerprint: str
+    record: dict[str, Any]
+
+
+def model_identity(name: str, backend: str, model_id: str, revision: str | None, parts: dict[str, Any]) -> Identity:
+    """Identity of a model.
+
+    Args:
+        name: for people; not part of the fingerprint unless `parts` says so.
+        parts: all else that makes the model what it is: endpoint, weights, template, precision, file hash.
+    """
+    identity = {"backend": backend, "id": model_id, "revision": revision, **parts}
+    mark = fingerprint(identity)
+    record = {
+        "fingerprint": mark,
+        "name": name,
+        "backend": backend,
+        "model_id": model_id,
+        "revision": revision,
+        "identity": _text(identity),
+    }
+    return Identity(mark, record)
+
+
+def declared_remote(model: ModelDeclaration) -> Identity:
+    """Identity of a model behind an endpoint: endpoint, id and declared revision (design: `system_fingerprint` is
+    stored with each answer, not keyed)."""
+    return model_identity(model.name, model.backend, model.id, model.revision, {"endpoint": model.base_url})
+
+
+def prompt_identity(prompt: Prompt) -> Identity:
+    """Identity of a prompt template with its system prompt."""
+    mark = fingerprint(prompt.model_dump())
+    return Identity(mark, {"fingerprint": mark, "template": prompt.template, "system": prompt.system})
+
+
+def sampling_json(sampling: Sampling) -> str:
+    """The sampling settings as they enter keys; the number of samples is not a setting of one answer."""
+    return _text(sampling.model_dump(exclude={"samples"}))
+
+
+def request_hash(messages: list[dict[str, str]]) -> str:
+    """Hash of a rendered request, over its exact text."""
+    return fingerprint(["request", messages])
+
+
+def response_key(model: str, request: str, sampling: str, sample_number: int) -> str:
+    """Key of an answer: (model fingerprint, request hash, sampling settings, sample number)."""
+    return fingerprint(["response", model, request, sampling, sample_number])
+
+
+def rubric_fingerprint(rubric: RubricDeclaration) -> str:
+    """Fingerprint of what a rubric asks and how it counts; its title and notes do not matter."""
+    return fingerprint(rubric.rubric.model_dump(mode="json"))
+
+
+def judge_identity(judge: JudgeDeclaration, rubric: RubricDeclaration, model: Identity | None) -> Identity:
+    """Identity of a judge: model, rubric, parser with its version, sampling."""
+    parser, version = parser_of(rubric.rubric)
+    identity = {
+        "model": model.fingerprint if model else None,
+        "rubric": rubric_fingerprint(rubric),
+        "parser": parser,
+        "parser_version": version,
+        "sampling": sampling_json(judge.sampling) if model else None,
+    }
+    mark = fingerprint(identity)
+    record = {
+        "fingerprint": mark,
+        "name": judge.name,
+        "rubric": rubric.name,
+        "rubric_fingerprint": identity["rubric"],
+        "model_fingerprint": identity["model"],
+        "parser": parser,
+        "parser_version": version,
+        "identity": _text(identity),
+    }
+    return Identity(mark, record)
+
+
+@dataclass(frozen=True)
+class JudgeParts:
+    """A judge with all that it is made of."""
+
+    identity: Identity
+    model: Identity | None
+    declaration: JudgeDeclaration
+    rubric: RubricDeclaration
+
+
+def judge_of(declarations: Declarations, name: str) -> JudgeParts:
+    """The declared judge of that name. Raises NotFoundError for an unknown judge, rubric or model."""
+    judge = declarations.judge(name)
+    rubric = declarations.rubric(judge.rubric)
+    model = declared_remote(declarations.model(judge.model)) if judge.model else None
+    return JudgeParts(judge_identity(judge, rubric, model), model, judge, rubric)
+
+
+def run_identity(
+    benchmark: BenchmarkDeclaration, version: tuple[str, str], model: str, keys: dict[str, Any], role: str
+) -> str:
+    """Identity of a run: benchmark and its major number, data set version, model, and what shapes its requests.
+
+    Args:
+        version: (version name, version fingerprint).
+        keys: prompt fingerprint, sampling, and for imports the file.
+    """
+    return fingerprint(["run", benchmark.name, benchmark.major, benchmark.dataset, *version, model, keys, role])
+
+
+def verdict_identity(subject: str, judge: str, answer: tuple[str, int] | None) -> str:
+    """Key of a verdict: subject, judge, and which of the judge's own answers it was read from."""
+    return fingerprint(["verdict", "response", subject, judge, list(answer) if answer else None])
+
+
+def _text(value: Any) -> str:
+    return canonical_json(value).decode("utf-8")

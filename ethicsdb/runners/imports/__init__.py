@@ -1,0 +1,1 @@
+"""Bringing in what was made elsewhere: judge outputs and people's labels."""

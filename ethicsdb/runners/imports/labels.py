@@ -1,0 +1,227 @@
+"""Importing a sheet of answers that people labelled: a row an answer, with question, model, answer and label."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.items import ItemRow
+from ethicsdb.registry.journal import Batch, batches
+from ethicsdb.runners.identity import Identity, model_identity, request_hash
+from ethicsdb.runners.imports.common import (
+    Imported,
+    Target,
+    answer_record,
+    open_target,
+    read_bytes,
+    run_records,
+    store_import,
+)
+from ethicsdb.runners.render import render
+from ethicsdb.schemas.errors import SourceError
+from ethicsdb.schemas.fingerprint import canonical_json, fingerprint, sha256_file
+
+__all__ = ["COLUMNS", "LabelSheet", "import_labels"]
+
+COLUMNS = ("question", "model", "response", "label", "annotator")
+REQUIRED = COLUMNS[:4]
+
+
+@dataclass(frozen=True)
+class LabelSheet:
+    """What an import of labels is told.
+
+    Args:
+        columns: sheet field (question, model, response, label, annotator): column; a field is its own column by
+            default. Without an annotator column all labels are of one annotator, `people`.
+        attribute: what the label is about, as the judge's label is called: `safety`, `refusal`.
+    """
+
+    path: Path
+    benchmark: str
+    attribute: str = "safety"
+    columns: dict[str, str] = field(default_factory=dict)
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    number: int  # 1 for the first data row
+    item: ItemRow
+    model: str
+    response: str
+    label: str
+    annotator: str
+
+
+def import_labels(context: Context, sheet: LabelSheet) -> Imported:
+    """Import labelled answers as answers and annotations; a second time changes nothing.
+
+    The cluster of a label is its question, since the answers of several models to one question are not independent.
+
+    Raises:
+        SourceError: a column is missing, a cell is empty, or a question is not in the benchmark's data.
+    """
+    target = open_target(context, sheet.benchmark)
+    rows = _read(sheet, target)
+    name = sheet.name or sheet.path.stem
+    sha256 = sha256_file(sheet.path)
+    mark = fingerprint(["labels", sha256, name, sheet.benchmark, target.benchmark.major, target.version.fingerprint, sheet.attribute, sheet.columns])
+    new = store_import(context, "labels", mark, lambda: _batches(target, rows, (name, sheet.attribute, sha256)))
+    return Imported(name, new, len(rows), dict(Counter(f"{row.model}: {row.label}" for row in rows)), _alignment(target))
+
+
+def _alignment(target: Target) -> str:
+    return f"{target.version.dataset} {target.version.version} by the question's text"
+
+
+def _read(sheet: LabelSheet, target: Target) -> list[_Row]:
+    unknown = sorted(set(sheet.columns) - set(COLUMNS))
+    if unknown:
+        raise SourceError(f"--map {unknown[0]}: there is no such field; a sheet has {', '.join(COLUMNS)}.")
+    text = _text(sheet.path)
+    csv.field_size_limit(sys.maxsize)
+    try:
+        cells = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise SourceError(f"{sheet.path.name}: not valid CSV ({error}). Nothing was imported.") from error
+    if not cells:
+        raise SourceError(f"{sheet.path.name}: no rows below the header. Nothing was imported.")
+    columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
+    for name in REQUIRED:
+        if columns[name] not in cells[0]:
+            have = ", ".join(f"`{column}`" for column in cells[0])
+            raise SourceError(
+                f"{sheet.path.name}: column `{columns[name]}` is missing; the file has {have}. "
+                f"Say which it is: --map {name}=COLUMN. Nothing was imported."
+            )
+    find = _finder(target)
+    return [_row(sheet.path.name, number, record, columns, find) for number, record in enumerate(cells, start=1)]
+
+
+def _text(path: Path) -> str:
+    raw = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise SourceError(
+            f"{path.name}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8. "
+            "Nothing was imported."
+        ) from error
+
+
+class _finder:  # noqa: N801  (used as a function)
+    """Finds the item of a question: by its exact text, else by its text without outer whitespace."""
+
+    def __init__(self, target: Target) -> None:
+        self.exact: dict[str, list[ItemRow]] = defaultdict(list)
+        self.stripped: dict[str, list[ItemRow]] = defaultdict(list)
+        self.where = f"{target.version.dataset} {target.version.version}"
+        for row in target.rows:
+            question = row.payload.get("question")
+            if question is not None:
+                self.exact[question].append(row)
+                self.stripped[question.strip()].append(row)
+
+    def __call__(self, where: str, question: str) -> ItemRow:
+        found = self.exact.get(question) or self.stripped.get(question.strip()) or []
+        items = {row.item_id for row in found}
+        if len(items) == 1:
+            return found[0]
+        what = f"stands for {len(items)} different items of" if items else "is not in"
+        raise SourceError(f"{where}: the question `{question[:60]}` {what} {self.where}. Nothing was imported.")
+
+
+def _row(name: str, number: int, record: dict[str, Any], columns: dict[str, str], find: _finder) -> _Row:
+    where = f"{name}, row {number}"
+    if None in record or None in record.values():
+        raise SourceError(f"{where}: not as many cells as the header has. Nothing was imported.")
+    for needed in ("question", "model", "label"):
+        if not record[columns[needed]].strip():
+            raise SourceError(f"{where}, field `{columns[needed]}`: the cell is empty. Nothing was imported.")
+    return _Row(
+        number=number,
+        item=find(where, record[columns["question"]]),
+        model=record[columns["model"]],
+        response=record[columns["response"]],
+        label=record[columns["label"]],
+        annotator=record.get(columns["annotator"]) or "people",
+    )
+
+
+def _batches(target: Target, rows: list[_Row], what: tuple[str, str, str]) -> Iterator[Batch]:
+    name, attribute, sha256 = what
+    by_model: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        by_model[row.model].append(row)
+    keys: dict[int, tuple[str, str]] = {}
+    for model_name, labelled in by_model.items():
+        model = model_identity(model_name, "import", model_name, "unknown", {"answers_sha256": sha256})
+        yield from _one_model(target, model, sha256, labelled, keys)
+    yield from batches(
+        "import_row",
+        (
+            {"import_name": name, "row": row.number - 1, "run_id": keys[row.number][0], "response_key": keys[row.number][1]}
+            for row in rows
+        ),
+    )
+    yield from batches("annotation", (_annotation(row, keys[row.number][1], attribute, name) for row in rows))
+
+
+def _one_model(
+    target: Target, model: Identity, sha256: str, rows: list[_Row], keys: dict[int, tuple[str, str]]
+) -> Iterator[Batch]:
+    """Answers of one model. The same answer labelled by several people is one answer, another text another sample."""
+    answers: dict[tuple[str, str], dict[str, Any]] = {}
+    run_items = []
+    samples: Counter[str] = Counter()
+    distinct = {(row.item.item_id, row.response) for row in rows}
+    run_id, found = run_records(target, model, sha256, len(distinct), "annotation_sample")
+    for row in rows:
+        place = (row.item.item_id, row.response)
+        if place not in answers:
+            sample = samples[row.item.item_id]
+            samples[row.item.item_id] += 1
+            answers[place] = answer_record(target, row.item, model, sample, text=row.response)
+            run_items.append(
+                {
+                    "run_id": run_id,
+                    "row": row.item.row,
+                    "item_id": row.item.item_id,
+                    "sample_number": sample,
+                    "response_key": answers[place]["response_key"],
+                }
+            )
+        keys[row.number] = (run_id, answers[place]["response_key"])
+    yield from found
+    yield from batches("request", _requests(target, rows))
+    yield from batches("response", answers.values())
+    yield from batches("run_item", run_items)
+
+
+def _requests(target: Target, rows: list[_Row]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        messages = render(target.benchmark.prompt, row.item.payload)
+        text = canonical_json(messages).decode("utf-8", "surrogatepass")
+        yield {"request_hash": request_hash(messages), "messages": text}
+
+
+def _annotation(row: _Row, key: str, attribute: str, source: str) -> dict[str, Any]:
+    return {
+        "subject_kind": "response",
+        "subject_id": key,
+        "annotator": row.annotator,
+        "attribute": attribute,
+        "value": row.label,
+        "sampling_probability": None,
+        "group_id": row.item.item_id,
+        "source": source,
+    }

@@ -1,0 +1,1 @@
+"""Intervals, agreement and comparison: the numbers that boards stand on."""

@@ -1,0 +1,51 @@
+"""Verdict rows from readings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ethicsdb.registry.journal import Batch, batches
+from ethicsdb.runners.identity import verdict_identity
+from ethicsdb.runners.reading import Reading
+from ethicsdb.schemas.fingerprint import canonical_json
+
+__all__ = ["Judged", "verdict_batches"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A reading of what a judge said about an answer."""
+
+    subject: str  # key of the judged answer
+    reading: Reading
+    answer: tuple[str, int] | None  # (key, try) of the judge's own answer; None for rules
+
+
+def verdict_batches(judge: str, judged: Iterable[Judged]) -> Iterator[Batch]:
+    """Rows for `verdict` and `verdict_label`."""
+    verdicts: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
+    for each in judged:
+        key = verdict_identity(each.subject, judge, each.answer)
+        verdicts.append(_record(key, judge, each))
+        labels.extend({"verdict_id": key, "attribute": name, "value": value} for name, value in each.reading.labels)
+    yield from batches("verdict", verdicts)
+    yield from batches("verdict_label", labels)
+
+
+def _record(key: str, judge: str, each: Judged) -> dict[str, Any]:
+    fields = each.reading.fields
+    return {
+        "verdict_id": key,
+        "subject_kind": "response",
+        "subject_id": each.subject,
+        "other_id": None,
+        "judge_fingerprint": judge,
+        "judge_response_key": each.answer[0] if each.answer else None,
+        "judge_try": each.answer[1] if each.answer else None,
+        "status": str(each.reading.status),
+        "reason": each.reading.reason,
+        "fields": canonical_json(fields).decode("utf-8", "replace") if fields else None,
+    }

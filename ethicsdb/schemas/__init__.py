@@ -1,0 +1,1 @@
+"""The shape of everything: tables, declarations, outcomes, fingerprints and SQL."""

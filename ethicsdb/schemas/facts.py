@@ -1,0 +1,201 @@
+"""Fact tables: append-only, content-addressed, filled in bulk."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from ethicsdb.schemas.tables import Fact
+
+__all__ = [
+    "Annotation",
+    "BuildReport",
+    "Conflict",
+    "ImportRow",
+    "Item",
+    "Membership",
+    "Request",
+    "Response",
+    "RunItem",
+    "Verdict",
+    "VerdictLabel",
+]
+
+
+class Item(Fact, table=True):
+    """A thing that can be asked or judged; its payload stands in the table named by `kind`."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
+    content_key: ClassVar = ("item_id",)
+    shared: ClassVar = True
+
+    item_id: str  # fingerprint of (kind, data set, payload)
+    kind: str
+    dataset: str
+
+
+class Membership(Fact, table=True):
+    """A row of a data set version; equal rows share an item, and each occurrence stands here."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["dataset", "version", "row"]}
+    content_key: ClassVar = ("dataset", "version", "row")
+
+    dataset: str
+    version: str
+    row: int  # 0, 1, ... in the source's order
+    item_id: str
+    split: str
+    group_id: str  # the cluster: rows of one group are not independent
+    variant: str | None = None
+    base_item: str | None = None  # the direct question that this one varies, where that is unambiguous
+    source_id: str | None = None  # as in the source, after repair
+    source_file: str
+    source_row: int  # 1 = the first data row of that file
+
+
+class BuildReport(Fact, table=True):
+    """Why a row was dropped, repaired or looks suspicious."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["dataset", "version", "number"]}
+    __tablename__ = "build_report"
+    content_key: ClassVar = ("dataset", "version", "number")
+
+    dataset: str
+    version: str
+    number: int
+    severity: str  # dropped | repaired | suspicious | note
+    code: str
+    source_file: str
+    source_row: int | None = None
+    field: str | None = None
+    detail: str
+
+
+class Request(Fact, table=True):
+    """What was sent to a model, once for all who sent it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["request_hash"]}
+    content_key: ClassVar = ("request_hash",)
+    shared: ClassVar = True
+    exact: ClassVar = ("messages",)
+
+    request_hash: str
+    messages: str  # JSON list of {role, content}
+    messages_exact: bytes | None = None
+
+
+class Response(Fact, table=True):
+    """One try at an answer, of a model or of a judge's model. The view `answer` takes the first completed try."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["response_key", "try_number"]}
+    content_key: ClassVar = ("response_key", "try_number")
+    shared: ClassVar = True
+    exact: ClassVar = ("text",)
+
+    response_key: str  # fingerprint of (model, request, sampling, sample number)
+    try_number: int
+    model_fingerprint: str
+    request_hash: str
+    sampling: str
+    sample_number: int
+    status: str
+    text: str | None = None
+    text_exact: bytes | None = None
+    flags: str  # comma-separated: cut_off, text_not_released, ...
+    finish_reason: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_microusd: int | None = None
+    system_fingerprint: str | None = None
+    reported_model: str | None = None  # the model id in the endpoint's own reply
+    duration_s: float | None = None
+    created_at: datetime | None = None
+
+
+class RunItem(Fact, table=True):
+    """An asked-for item of a run, and the key under which its answer stands."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["run_id", "row", "sample_number"]}
+    __tablename__ = "run_item"
+    content_key: ClassVar = ("run_id", "row", "sample_number")
+
+    run_id: str
+    row: int  # of the data set version
+    item_id: str
+    sample_number: int
+    response_key: str
+
+
+class ImportRow(Fact, table=True):
+    """A line of an imported file and the answer that it holds, so that later files can be aligned with it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["import_name", "row"]}
+    __tablename__ = "import_row"
+    content_key: ClassVar = ("import_name", "row")
+
+    import_name: str
+    row: int
+    run_id: str
+    response_key: str
+
+
+class Verdict(Fact, table=True):
+    """What a judge said of a subject, as one parser version read it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["verdict_id"]}
+    content_key: ClassVar = ("verdict_id",)
+
+    verdict_id: str  # fingerprint of (subject, judge, judge's answer)
+    subject_kind: str  # response
+    subject_id: str
+    other_id: str | None = None  # the second of a pair
+    judge_fingerprint: str
+    judge_response_key: str | None = None  # the judge's own words stand in `response`; NULL for rules
+    judge_try: int | None = None
+    status: str
+    reason: str | None = None  # why it was not parsed: no_answer, too_few, contradictory, ...
+    fields: str | None = None  # JSON of what was read: answers, mismatches, keywords, ...
+
+
+class VerdictLabel(Fact, table=True):
+    """A label that a verdict gives. Several rows for one attribute where several values apply."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["verdict_id", "attribute", "value"]}
+    __tablename__ = "verdict_label"
+    content_key: ClassVar = ("verdict_id", "attribute", "value")
+
+    verdict_id: str
+    attribute: str  # safety, safety_published, refusal, action, ...
+    value: str
+
+
+class Annotation(Fact, table=True):
+    """A person's label of a subject."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["subject_kind", "subject_id", "annotator", "attribute", "source"]}
+    content_key: ClassVar = ("subject_kind", "subject_id", "annotator", "attribute", "source")
+
+    subject_kind: str
+    subject_id: str
+    annotator: str
+    attribute: str
+    value: str
+    sampling_probability: float | None = None
+    group_id: str  # the cluster
+    source: str  # the import that brought it
+
+
+class Conflict(Fact, table=True):
+    """Two journals brought different content under one content key; the first is kept and both are named here."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["table_name", "key", "journal"]}
+    content_key: ClassVar = ("table_name", "key", "journal")
+    shared: ClassVar = True
+
+    table_name: str
+    key: str
+    journal: str  # the one that came later
+    kept: str
+    other: str

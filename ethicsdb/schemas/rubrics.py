@@ -1,0 +1,102 @@
+"""Rubrics are data: what a judge is asked, what its answer must look like, and how it becomes labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = ["Area", "ClassRubric", "NumberedRubric", "RefusalRubric", "Rubric", "RubricDeclaration"]
+
+Language = Literal["en", "zh", "ru"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Area(_Part):
+    """The questions of one risk area."""
+
+    expected: list[bool] = Field(min_length=2, description="the answers a safe response gets, question 1 first")
+    unsafe_at: int = Field(ge=1, description="number of mismatches that makes a response unsafe")
+    questions: list[str] | None = Field(
+        default=None, description="the questions' wording; absent where only published outputs are read"
+    )
+
+    @model_validator(mode="after")
+    def _one_answer_a_question(self) -> Area:
+        if self.questions is not None and len(self.questions) != len(self.expected):
+            raise ValueError(f"{len(self.questions)} questions but {len(self.expected)} expected answers")
+        if self.unsafe_at > len(self.expected):
+            raise ValueError(f"unsafe_at {self.unsafe_at} can't be reached with {len(self.expected)} questions")
+        return self
+
+
+class NumberedRubric(_Part):
+    """Numbered yes/no questions that depend on the item's area (Do-Not-Answer's Chinese set, Qorgau).
+
+    A response is unsafe where the judge's answers differ from the expected ones in `unsafe_at` questions or more, and
+    it does not refuse (question 1). Whether question 1 itself counts among the mismatches is `first_counts`.
+    Labels: safety (safe | unsafe), refusal (yes | no), and safety_published, which reads an output as the authors did:
+    lines that are an answer, in their order; an output without one counts as safe.
+    """
+
+    form: Literal["numbered"]
+    languages: list[Language] = Field(min_length=1)
+    by: str = Field(description="the item field that picks the area")
+    first_counts: bool
+    areas: dict[str, Area] = Field(min_length=1)
+    prompt: str | None = Field(default=None, description="template with {question}, {answer} and {questions}")
+    system: str | None = None
+
+
+class ClassRubric(_Part):
+    """One class out of a numbered scale (Do-Not-Answer's action classes).
+
+    Labels: `attribute` (the class after `recode`), `attribute`_raw (as the judge gave it, where a recode exists), and
+    safety through `safe`.
+    """
+
+    form: Literal["classes"]
+    attribute: str
+    classes: dict[int, str] = Field(min_length=2, description="class number: what it means")
+    recode: dict[int, int] | None = Field(default=None, description="raw class: reported class")
+    safe: list[int] = Field(description="reported classes that are safe")
+    refusal: list[int] = Field(default_factory=list, description="reported classes that refuse")
+    prompt: str | None = None
+    system: str | None = None
+
+    @model_validator(mode="after")
+    def _recode_covers(self) -> ClassRubric:
+        reported = set(self.recode.values()) if self.recode else set(self.classes)
+        if self.recode and set(self.recode) != set(self.classes):
+            raise ValueError("recode must name every raw class once")
+        if not set(self.safe) <= reported or not set(self.refusal) <= reported:
+            raise ValueError("safe and refusal may only name reported classes")
+        return self
+
+
+class RefusalRubric(_Part):
+    """Rules that tell whether an answer refuses; nobody is asked.
+
+    Labels: refusal (yes | no) and manner (refusal | partial | compliance | empty). A refused question is safe; of an
+    answer that does not refuse, rules can't tell whether it is.
+    """
+
+    form: Literal["refusal_rules"]
+    languages: list[Language] = Field(min_length=1)
+
+
+Rubric = Annotated[NumberedRubric | ClassRubric | RefusalRubric, Field(discriminator="form")]
+
+
+class RubricDeclaration(_Part):
+    """A named rubric."""
+
+    kind: Literal["rubric"]
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
+    title: str
+    source: str = Field(description="paper and section that the counting rule comes from")
+    notes: str | None = None
+    rubric: Rubric

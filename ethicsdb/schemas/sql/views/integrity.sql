@@ -1,0 +1,39 @@
+-- Proof that ingest was exactly-once and nothing dangles: every row names a broken rule; a sound database has none.
+SELECT 'item' AS table_name, 'doubled key' AS fault, item_id AS key FROM item GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'safety_question', 'doubled key', item_id FROM safety_question GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'membership', 'doubled key', dataset || '@' || version || '/' || "row"
+FROM membership GROUP BY dataset, version, "row" HAVING count(*) > 1
+UNION ALL
+SELECT 'request', 'doubled key', request_hash FROM request GROUP BY request_hash HAVING count(*) > 1
+UNION ALL
+SELECT 'response', 'doubled key', response_key || '/' || try_number
+FROM response GROUP BY response_key, try_number HAVING count(*) > 1
+UNION ALL
+SELECT 'run_item', 'doubled key', run_id || '/' || "row" || '/' || sample_number
+FROM run_item GROUP BY run_id, "row", sample_number HAVING count(*) > 1
+UNION ALL
+SELECT 'verdict', 'doubled key', verdict_id FROM verdict GROUP BY verdict_id HAVING count(*) > 1
+UNION ALL
+SELECT 'verdict_label', 'doubled key', verdict_id || '/' || attribute || '/' || value
+FROM verdict_label GROUP BY verdict_id, attribute, value HAVING count(*) > 1
+UNION ALL
+SELECT 'annotation', 'doubled key', source || '/' || subject_id || '/' || annotator || '/' || attribute
+FROM annotation GROUP BY subject_kind, subject_id, source, annotator, attribute HAVING count(*) > 1
+UNION ALL
+SELECT 'membership', 'item missing', item_id FROM membership WHERE item_id NOT IN (SELECT item_id FROM item)
+UNION ALL
+SELECT 'run_item', 'run missing', run_id FROM run_item WHERE run_id NOT IN (SELECT run_id FROM run)
+UNION ALL
+SELECT 'run', 'data set version missing', dataset || '@' || version
+FROM run WHERE (dataset, version) NOT IN (SELECT (dataset, version) FROM dataset_version)
+UNION ALL
+SELECT 'verdict', 'subject missing', verdict_id
+FROM verdict WHERE subject_kind = 'response' AND subject_id NOT IN (SELECT response_key FROM response)
+UNION ALL
+SELECT 'verdict_label', 'verdict missing', verdict_id
+FROM verdict_label WHERE verdict_id NOT IN (SELECT verdict_id FROM verdict)
+UNION ALL
+SELECT 'run', 'outcomes do not add up to n', run_id
+FROM run JOIN run_item USING (run_id) GROUP BY run_id, n_expected HAVING count(*) > n_expected

@@ -1,0 +1,72 @@
+-- All boards: every metric of every benchmark, overall and by slice, with n, coverage and interval; published figures
+-- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, judge, metric and slice;
+-- equal values share a rank.
+WITH asked AS (
+    SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, sum(s_g) AS hits
+    FROM cluster_sum
+    GROUP BY k
+),
+ours AS (
+    SELECT
+        run.benchmark,
+        run.major,
+        run.dataset,
+        run.version,
+        model.name AS model,
+        judge.name AS judge,
+        asked.k.metric AS metric,
+        asked.k.slice AS slice,
+        asked.k.slice_value AS slice_value,
+        score_interval.value,
+        score_interval.ci_low,
+        score_interval.ci_high,
+        score_interval.stderr,
+        score_interval.df,
+        score_interval.method,
+        asked.n::BIGINT AS n,
+        asked.hits::BIGINT AS hits,
+        asked.n_expected::BIGINT AS n_expected,
+        asked.n / asked.n_expected AS coverage,
+        score_interval.clusters,
+        -- All missing as no hit, and all missing as a hit.
+        asked.hits / asked.n_expected AS bound_low,
+        (asked.hits + asked.n_expected - asked.n) / asked.n_expected AS bound_high,
+        run.source,
+        NULL::VARCHAR AS paper,
+        asked.k.run_id AS run_id,
+        asked.k.judge AS judge_fingerprint,
+        run.model_fingerprint,
+        current_judge.fingerprint IS NOT NULL AS current
+    FROM asked
+    LEFT JOIN score_interval ON score_interval.k = asked.k
+    JOIN run ON run.run_id = asked.k.run_id AND run.role = 'evaluation'
+    JOIN model ON model.fingerprint = run.model_fingerprint
+    JOIN judge ON judge.fingerprint = asked.k.judge
+    LEFT JOIN current_judge ON current_judge.fingerprint = asked.k.judge
+),
+published AS (
+    SELECT
+        benchmark, major, NULL, NULL, model, judge, metric, slice, slice_value,
+        value, NULL, NULL, NULL, NULL, NULL, n, hits, n, NULL, NULL, NULL, NULL,
+        'published', paper || ', ' || table_name, NULL, NULL, NULL, true
+    FROM published_result
+),
+board AS (
+    SELECT * FROM ours
+    UNION ALL
+    SELECT * FROM published
+)
+SELECT
+    board.*,
+    metric.display,
+    metric.direction,
+    metric.rule,
+    CASE WHEN board.source <> 'published' AND board.value IS NOT NULL THEN
+        rank() OVER (
+            PARTITION BY board.benchmark, board.major, board.version, board.judge_fingerprint, board.metric,
+                         board.slice, board.slice_value, board.source = 'published', board.value IS NULL
+            ORDER BY CASE WHEN metric.direction = 'lower' THEN board.value ELSE -board.value END
+        )
+    END AS "rank"
+FROM board
+JOIN metric ON metric.benchmark = board.benchmark AND metric.major = board.major AND metric.metric = board.metric

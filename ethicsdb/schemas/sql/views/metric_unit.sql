@@ -1,0 +1,47 @@
+-- The value that each asked-for item contributes to each metric: 1 or 0, or NULL where it does not enter the
+-- denominator. A metric is reported only under judges that give its label at all.
+WITH judge_attribute AS (
+    SELECT DISTINCT verdict.judge_fingerprint, verdict_label.attribute
+    FROM verdict_label
+    JOIN verdict USING (verdict_id)
+),
+-- An attribute may have several values in one verdict; one of the counted values is enough.
+label AS (
+    SELECT
+        verdict_label.verdict_id,
+        metric.benchmark,
+        metric.major,
+        metric.metric,
+        bool_or(json_contains(metric.positive, to_json(verdict_label.value))) AS hit
+    FROM metric
+    JOIN verdict_label USING (attribute)
+    GROUP BY ALL
+)
+SELECT
+    item_outcome.run_id,
+    item_outcome.judge_fingerprint,
+    metric.metric,
+    item_outcome."row",
+    item_outcome.sample_number,
+    item_outcome.item_id,
+    item_outcome.group_id,
+    item_outcome.variant,
+    item_outcome.base_item,
+    item_outcome.outcome,
+    CASE
+        WHEN item_outcome.outcome = 'scored' THEN label.hit::INTEGER
+        -- A published rule that divides by all prompts counts what it could not read as no hit.
+        WHEN metric.denominator = 'all' AND item_outcome.outcome IS NOT NULL THEN coalesce(label.hit, false)::INTEGER
+    END AS value
+FROM item_outcome
+JOIN run USING (run_id)
+JOIN metric ON metric.benchmark = run.benchmark AND metric.major = run.major
+JOIN judge_attribute
+  ON judge_attribute.judge_fingerprint = item_outcome.judge_fingerprint
+ AND judge_attribute.attribute = metric.attribute
+LEFT JOIN label
+  ON label.verdict_id = item_outcome.verdict_id
+ AND label.benchmark = metric.benchmark
+ AND label.major = metric.major
+ AND label.metric = metric.metric
+WHERE metric.variants IS NULL OR json_contains(metric.variants, to_json(item_outcome.variant))
