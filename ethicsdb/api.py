@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ethicsdb.builders.build import Built
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
+    from ethicsdb.runners.generate import Generated, Settings
     from ethicsdb.runners.imports.common import Imported
+    from ethicsdb.runners.judging import JudgedRun
 
 __all__ = ["Registry"]
 
@@ -40,9 +42,7 @@ class Registry:
         StoreError: the database can't be kept at this place.
     """
 
-    def __init__(
-        self, database: Path | str | None = None, declarations: Sequence[Path | str] | None = None
-    ) -> None:
+    def __init__(self, database: Path | str | None = None, declarations: Sequence[Path | str] | None = None) -> None:
         folders = [Path(folder) for folder in declarations] if declarations else None
         settings = load_settings(Path(database) if database else None, folders)
         declared = load_declarations(list(settings.declarations) if settings.declarations else None)
@@ -102,6 +102,62 @@ class Registry:
 
         return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name))
 
+    def run(
+        self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None,
+        concurrency: int | None = None,
+    ) -> tuple[Generated, JudgedRun]:  # fmt: skip
+        """Put a benchmark's items to a model and let a judge read the answers; see `ethicsdb.runners.generate`.
+
+        Args:
+            model: a declared name, `openai:ID@URL` or `embedded:NAME`.
+            judge: a declared judge; default: the benchmark's first.
+            settings: what differs from the declaration.
+            concurrency: calls at a time.
+
+        Raises:
+            NotFoundError: an unknown benchmark, model or judge, or a data set that has not been built.
+            ModelError: the model or the judge's model can't be asked; nothing that was answered is lost.
+        """
+        from ethicsdb.runners.generate import Settings as Defaults
+        from ethicsdb.runners.generate import generate
+        from ethicsdb.runners.models import judge_of, open_backend, resolve_model
+
+        name = judge or self.declarations.benchmark(benchmark.partition("@")[0]).judges[0]
+        judge_of(self.declarations, name)  # an unknown judge should be heard of before a call is paid
+        with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
+            generated = generate(self.context, benchmark, backend, settings or Defaults())
+        return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency)
+
+    def judge(self, run: str, *, judge: str, concurrency: int | None = None) -> JudgedRun:
+        """Let a judge read the stored answers of a run; the model that gave them is not asked.
+
+        Args:
+            run: the run's id, or its first digits.
+
+        Raises:
+            NotFoundError: an unknown run or judge.
+        """
+        from ethicsdb.runners.judging import judge_run
+        from ethicsdb.runners.models import judge_of, open_backend, resolve_model
+        from ethicsdb.runners.runs import find_run
+
+        parts = judge_of(self.declarations, judge)
+        run_id = find_run(self.context, run)
+        if parts.declaration.model is None:
+            return judge_run(self.context, run_id, parts, None)
+        with open_backend(resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
+            return judge_run(self.context, run_id, parts, backend)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Every run, newest first."""
+        return boards.runs(self.context)
+
+    def why(self, run: str, item: str) -> dict[str, Any]:
+        """What one item's number rests on; see `ethicsdb.runners.explain`."""
+        from ethicsdb.runners.explain import explain
+
+        return explain(self.context, run, item)
+
     def sql(self, query: str, *, limits: Limits | None = None) -> Answer:
         """Run one reading statement in a separate read-only process.
 
@@ -136,7 +192,6 @@ class Registry:
         """Make the database anew from declarations and journals; returns rows and checksum by table."""
         from ethicsdb.registry.rebuild import rebuild
 
-        self.context.catch_up()
         return rebuild(self.context.store, self.context.mirrored())
 
     def checksums(self) -> dict[str, tuple[int, str]]:
@@ -149,6 +204,6 @@ class Registry:
 
 def _current_judges(declared: Declarations) -> dict[str, str]:
     """The fingerprint that each declared judge has now, whose verdicts boards show."""
-    from ethicsdb.runners.identity import judge_of
+    from ethicsdb.runners.models import judge_of
 
     return {name: judge_of(declared, name).identity.fingerprint for name in declared.names("judge")}

@@ -85,16 +85,17 @@ def test_rows_names_and_types_come_back(database: Path) -> None:
     assert (answer.columns, answer.types, answer.row_count) == (["i", "t"], ["BIGINT", "VARCHAR"], 2)
     assert list(answer.rows()) == [(299999, "x299999"), (299998, "x299998")]
     assert list(answer.rows()) == list(answer.rows())
+    assert answer.table().schema.types == [pa.int64(), pa.large_string()]  # long texts may fill more than 2 GiB
 
 
 @pytest.mark.parametrize("output_format", ["arrow", "parquet"])
 def test_a_large_result_is_read_in_pieces(database: Path, output_format: OutputFormat) -> None:
-    sql = "select i, case when i % 2 = 0 then 'even' else 'odd' end::enum('even', 'odd') p from item order by i"
+    sql = "select i, if(i % 2 = 0, 'even', 'odd')::enum('even', 'odd') p from item where i < 130000 order by i"
     answer = run_sql(database, sql, output_format=output_format)
     sizes = [batch.num_rows for batch in answer.batches()]
-    assert answer.row_count == sum(sizes) == answer.table().num_rows == 300_000
-    assert max(sizes) < 150_000
-    assert [i for i, _ in answer.rows()] == list(range(300_000))
+    assert answer.row_count == sum(sizes) == answer.table().num_rows == 130_000
+    assert max(sizes) < 130_000
+    assert list(answer.rows()) == [(i, ("even", "odd")[i % 2]) for i in range(130_000)]
 
 
 @pytest.mark.parametrize("output_format", ["arrow", "parquet"])
@@ -188,7 +189,7 @@ def test_reading_statements_run(connection: duckdb.DuckDBPyConnection, sql: str)
     assert connection.sql(sandbox_worker.read_statement(connection, sql)).fetchall()
 
 
-@pytest.mark.parametrize("sql", ["explain analyze select 1", "pivot item on i % 2 using count(*)", "show tables"])
+@pytest.mark.parametrize("sql", ["explain analyze select 1", "pivot (from item limit 2) on i using count(*)"])
 def test_what_is_no_plain_select_comes_back_too(database: Path, sql: str) -> None:
     assert run_sql(database, sql).row_count > 0
 
@@ -271,6 +272,12 @@ HARMLESS = [  # not queries, so refused too, though they change nothing outside 
 ]
 
 
+@pytest.mark.parametrize(("sql", "number"), [("", "none"), (" ; -- 空", "none"), ("select 1; select 2", "2")])
+def test_the_first_wall_counts_statements(connection: duckdb.DuckDBPyConnection, sql: str, number: str) -> None:
+    with pytest.raises(sandbox_worker.RefusedError, match=f"and this text holds {number}$"):
+        sandbox_worker.read_statement(connection, sql)
+
+
 @pytest.mark.parametrize("sql", [*FORBIDDEN, *HARMLESS])
 def test_the_first_wall_knows_statements(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     name = FORBIDDEN.get(sql, sql.split()[0].upper())
@@ -305,9 +312,10 @@ def test_what_is_outside_is_refused_in_words(database: Path, sql: str) -> None:
         ("copy item to 'x.csv'", "`ethicsdb sql` only reads: COPY is not allowed. Allowed are SELECT,"),
         (CHANGES[0], "`ethicsdb sql` only reads: nothing can be changed ("),
         (SETTINGS[1], "`ethicsdb sql` only reads: settings can't be changed ("),
-        ("select 1; drop table item", "`ethicsdb sql` runs exactly one statement, and this text holds 2. Allowed are"),
-        ("select 1\x00; select 2", "`ethicsdb sql` runs exactly one statement, and this text holds 2. Allowed are"),
-        ("", "`ethicsdb sql` runs exactly one statement, and this text holds none. Allowed are"),
+        (
+            "select 1\x00; drop table item",
+            "`ethicsdb sql` runs exactly one statement, and this text holds 2. Allowed are",
+        ),
         (" -- nothing\n/* 空 */;", "`ethicsdb sql` runs exactly one statement, and this text holds none. Allowed are"),
     ],
 )
@@ -321,7 +329,6 @@ def test_refusals_say_what_and_what_else(database: Path, sql: str, start: str) -
 @pytest.mark.parametrize(
     ("sql", "text"),
     [
-        ("selec 1", 'Parser Error: syntax error at or near "selec" (line 1, column 1: selec 1)'),
         (
             "select\r\n '日本🧭',\n  1 +* from item",
             'Parser Error: syntax error at or near "from" (line 3, column 8: 1 +* from item)',
@@ -346,8 +353,10 @@ def test_a_long_error_is_cut(database: Path) -> None:
 
 
 def test_half_a_character_is_refused(database: Path) -> None:
-    text = message(database, "select 'a\ud83d'")
-    assert text.startswith("The SQL holds half a character (lone surrogate U+D83D, character 10)")
+    half = "is not valid Unicode: half a character (lone surrogate U+DCFF) at character"
+    assert message(database, "select 'a\udcff'") == f"The SQL {half} 10."
+    assert message(Path("a\udcff.db"), "select 1") == f"The database's path {half} 2."
+    assert message(database, "select 1", output=Path("\udcff")) == f"The result's path {half} 1."
 
 
 def test_files_that_are_no_database(tmp_path: Path) -> None:
@@ -380,7 +389,7 @@ def test_a_writer_elsewhere_is_told_apart(tmp_path: Path) -> None:
 # Limits
 
 
-def test_time_limit() -> None:
+def test_limits_are_numbers_that_limit() -> None:
     for wrong in (0, -1, math.inf, math.nan):
         with pytest.raises(ValueError, match="finite and greater than zero"):
             Limits(seconds=wrong)
@@ -395,7 +404,7 @@ def test_an_endless_query_ends(database: Path) -> None:
 
 def test_a_query_of_huge_texts_ends(database: Path) -> None:
     with pytest.raises(QueryLimitError):
-        run_sql(database, "select repeat('x', 1000000000) from range(1000)", limits=Limits(seconds=1.5))
+        run_sql(database, "select repeat('x', 1000000000) from range(1000)", limits=Limits(seconds=1))
 
 
 @pytest.mark.parametrize(
@@ -404,6 +413,7 @@ def test_a_query_of_huge_texts_ends(database: Path) -> None:
         "select repeat('x', 1000000000) from range(1000)",
         "select list(a.i) from item a, range(10000)",
         "select string_agg(t, ',' order by i) from item, range(1000)",
+        "select length(repeat('x', 3000000000))",  # DuckDB does not count this one
     ],
 )
 def test_a_memory_hog_ends(database: Path, sql: str) -> None:
@@ -421,12 +431,11 @@ def test_an_endless_result_ends(database: Path, output_format: OutputFormat, tmp
     assert contents(tmp_path) == {"kept": b"as before"}
 
 
-def test_a_sort_larger_than_memory_spills(database: Path) -> None:
-    sql = "select i, repeat('y', 200) || t from item order by hash(i)"
-    answer = run_sql(database, sql, limits=Limits(memory_mb=100))
-    assert answer.row_count == 300_000
+def test_what_is_larger_than_memory_spills(database: Path) -> None:
+    sql = "select count(distinct t || repeat('y', 400)) from item"
+    assert one(run_sql(database, sql, limits=Limits(memory_mb=100))) == (300_000,)
     with pytest.raises(QueryLimitError, match=r"^The query was stopped at its size limit of 5 MB"):
-        run_sql(database, f"select count(*) from ({sql} limit 299999)", limits=Limits(memory_mb=100, output_mb=5))
+        run_sql(database, sql, limits=Limits(memory_mb=100, output_mb=5))
 
 
 def test_the_watch_ends_a_process_that_grows() -> None:
@@ -509,7 +518,7 @@ def test_the_child_ends_with_its_parent(database: Path, scratch: Path, number: s
         [sys.executable, "-c", script, str(database)], cwd=ROOT, env=environment, stderr=subprocess.PIPE
     ) as parent:
         child = wait_for(lambda: child_of(parent.pid))
-        time.sleep(0.6)  # into the query
+        time.sleep(0.4)  # into the query
         assert list(scratch.iterdir()) != []
         parent.send_signal(number)
         parent.communicate(timeout=10)

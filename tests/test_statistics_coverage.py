@@ -7,7 +7,7 @@ import numpy as np
 from ethicsdb.runners.statistics.intervals import rate
 
 CORRELATION = 0.2
-REPLICATES = 400
+REPLICATES = 1000
 
 
 def coverage(clusters: int, p: float, rng: np.random.Generator) -> float:

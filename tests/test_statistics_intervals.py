@@ -208,7 +208,8 @@ def test_bounded_values_have_bounded_intervals(units: list[tuple[float, int]]) -
 def test_one_hit_is_neither_nothing_nor_everything() -> None:
     found = rate([1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 2, 2])
     assert found is not None
-    assert (found.method, found.value) == ("cr2_score", pytest.approx(1 / 6))
+    assert found.method == "cr2_score"
+    assert found.value == pytest.approx(1 / 6)
     assert 0 < (found.low or 0) < 1 / 6 < (found.high or 1) < 1
 
 

@@ -19,7 +19,6 @@ from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.mirror import dataset_row
 from ethicsdb.registry.versions import find_versions
 from ethicsdb.schemas.declared import DatasetDeclaration
-from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint, fingerprint_rows
 
 __all__ = ["Built", "build"]
@@ -57,10 +56,8 @@ def build(context: Context, name: str, given: Path | None = None) -> Built:
     files = locate(dataset, given)
     report = Report()
     rows = list(drafts(dataset, files, report))
-    if not rows:
-        raise SourceError(f"{files[0].path.name}: no rows below the header. Nothing was loaded.")
     _finish(dataset, rows, report)
-    mark = _fingerprint(rows)
+    mark = fingerprint_rows(_membership(draft, dataset.split) for draft in rows)
     with journal.journal_lock(context.store.journals, f"build-{name}") as waited:
         context.catch_up()
         versions = find_versions(context, name)
@@ -91,10 +88,6 @@ def _finish(dataset: DatasetDeclaration, rows: list[Draft], report: Report) -> N
 
 def _membership(draft: Draft, split: str) -> list[Any]:
     return [draft.item_id, split, draft.group_id, draft.variant, draft.base_item, draft.source_id]
-
-
-def _fingerprint(rows: list[Draft]) -> str:
-    return fingerprint_rows(_membership(draft, "") for draft in rows)
 
 
 def _write(

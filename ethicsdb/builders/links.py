@@ -13,7 +13,7 @@ from ethicsdb.schemas.outcomes import Variant
 
 __all__ = ["evaluate_formula_ids", "link_variants"]
 
-FORMULA = re.compile(r"=([A-Z]{1,3})(\d+)\+(\d+)")
+FORMULA = re.compile(r"=([A-Z]{1,3})([0-9]{1,9})\+([0-9]{1,9})")
 
 
 def evaluate_formula_ids(rows: list[Draft], report: Report) -> None:
@@ -21,46 +21,43 @@ def evaluate_formula_ids(rows: list[Draft], report: Report) -> None:
 
     Such an id means 'the id in row 3038 of the sheet, plus 1'; the header is row 1 of the sheet. That is known only
     while the rows stand in the sheet's order, which shows in every formula pointing the same number of rows up.
-    Otherwise the ids stay as they are and link nothing.
+    Otherwise the ids stay as they are and link nothing. Each file is a sheet of its own.
     """
-    formulas = {draft.position: FORMULA.fullmatch(draft.source_id or "") for draft in rows}
-    found = {position: match for position, match in formulas.items() if match}
-    if not found:
-        return
-    steps = {position + 2 - int(match[2]) for position, match in found.items()}
-    in_order = len(steps) == 1 and min(steps) > 0
-    values: dict[int, int | None] = {}
+    sheets: dict[str, list[Draft]] = defaultdict(list)
     for draft in rows:
-        match = formulas[draft.position]
+        sheets[draft.file].append(draft)
+    for sheet in sheets.values():
+        _evaluate_sheet(sheet, report)
+
+
+def _evaluate_sheet(rows: list[Draft], report: Report) -> None:
+    matches = {draft.position: FORMULA.fullmatch(draft.source_id or "") for draft in rows}
+    steps = {draft.number + 1 - int(match[2]) for draft in rows if (match := matches[draft.position])}
+    in_order = len(steps) == 1 and min(steps) > 0
+    values: dict[int, int | None] = {}  # by data row, which is one less than the sheet's
+    for draft in rows:
+        match = matches[draft.position]
         if match is None:
-            values[draft.position] = _number(draft.source_id)
+            values[draft.number] = _number(draft.source_id)
             continue
-        where = (draft.file, draft.number)
-        above = values.get(int(match[2]) - 2) if in_order else None
-        if above is None:
-            report.add(
-                "suspicious",
-                "formula_id",
-                f"`{draft.source_id}` is a spreadsheet formula whose row can't be told; the row is not linked",
-                row=where,
-                column="id",
-            )
-            draft.source_id = None
-            values[draft.position] = None
-            continue
-        values[draft.position] = above + int(match[3])
-        report.add(
-            "repaired",
-            "formula_id",
-            f"`{draft.source_id}` evaluated to {values[draft.position]}",
-            row=where,
-            column="id",
-        )
-        draft.source_id = str(values[draft.position])
+        above = values.get(int(match[2]) - 1) if in_order else None
+        values[draft.number] = None if above is None else above + int(match[3])
+        _note_formula(draft, values[draft.number], report)
+
+
+def _note_formula(draft: Draft, value: int | None, report: Report) -> None:
+    formula, where = draft.source_id, (draft.file, draft.number)
+    if value is None:
+        told = f"`{formula}` is a spreadsheet formula whose row can't be told; the row is not linked"
+        report.add("suspicious", "formula_id", told, row=where, column="id")
+        draft.source_id = None
+    else:
+        report.add("repaired", "formula_id", f"`{formula}` evaluated to {value}", row=where, column="id")
+        draft.source_id = str(value)
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
 def link_variants(dataset: DatasetDeclaration, rows: list[Draft], report: Report) -> None:

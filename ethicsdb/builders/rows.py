@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ethicsdb.builders.report import Report
-from ethicsdb.builders.sources import SourceFile, SourceRow, read_rows
+from ethicsdb.builders.sources import OUTCOME, SourceFile, SourceRow, read_rows
+from ethicsdb.registry.checks import dataset_faults, payload_fields, required_fields
 from ethicsdb.schemas.declared import DatasetDeclaration
-from ethicsdb.schemas.errors import SourceError
+from ethicsdb.schemas.errors import DeclarationError, SourceError
 from ethicsdb.schemas.fingerprint import fingerprint
 from ethicsdb.schemas.items import ITEM_KINDS
-from ethicsdb.schemas.tables import Fact
 from ethicsdb.schemas.text import has_surrogate
 
-__all__ = ["Draft", "drafts", "payload_fields"]
+__all__ = ["Draft", "drafts", "item_id"]
 
 
 @dataclass
@@ -33,32 +33,16 @@ class Draft:
     position: int = field(default=0)  # among all rows of the version, from 0
 
 
-def payload_fields(kind: str) -> list[str]:
-    """The fields of an item kind that a declaration may fill.
-
-    Raises:
-        SourceError: there is no such kind.
-    """
-    model = _model(kind)
-    return [name for name in model.model_fields if name != "item_id" and not name.endswith("_exact")]
-
-
-def _model(kind: str) -> type[Fact]:
-    if kind not in ITEM_KINDS:
-        raise SourceError(f"`{kind}` is no item kind; there are: {', '.join(ITEM_KINDS)}")
-    return ITEM_KINDS[kind]
-
-
 def drafts(dataset: DatasetDeclaration, files: list[SourceFile], report: Report) -> Iterator[Draft]:
     """All rows of all files as drafts; nothing is dropped here.
 
     Raises:
-        SourceError: the declaration maps an unknown field, or a file does not hold what it should.
+        DeclarationError: the declaration maps an unknown field, or leaves a field empty that every item needs.
+        SourceError: a file does not hold what it should.
     """
-    known = payload_fields(dataset.schema_)
-    strange = sorted((set(dataset.fields) | set(dataset.constants)) - set(known))
-    if strange:
-        raise SourceError(f"{dataset.name}: {dataset.schema_} has no field `{strange[0]}`; it has {', '.join(known)}")
+    faults = dataset_faults(dataset)
+    if faults:
+        raise DeclarationError(f"{dataset.name}: {faults[0]}")
     position = 0
     for file in files:
         if file.source.sha256 and file.source.sha256 != file.sha256:
@@ -87,6 +71,13 @@ def _draft(dataset: DatasetDeclaration, file: SourceFile, row: SourceRow, report
     payload.update(file.source.values)
     for name, column in dataset.fields.items():
         payload[name] = _recoded(dataset, name, _cell(dataset, row, column), row, report)
+    for name in required_fields(dataset.schema_):
+        if payload[name] is None:
+            column = dataset.fields.get(name, name)
+            raise SourceError(
+                f"{row.file}, row {row.number}, field `{column}`: the cell is empty; "
+                f"every row needs a {name}. {OUTCOME}"
+            )
     _look_closely(dataset, payload, row, report)
     variant = _variant(dataset, row)
     source_id = _cell(dataset, row, dataset.link.id) if dataset.link else None
@@ -100,7 +91,8 @@ def _cell(dataset: DatasetDeclaration, row: SourceRow, column: str) -> str | Non
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
     raise SourceError(
-        f"{row.file}, row {row.number}, field `{column}`: expected text, found {type(value).__name__}. Nothing was loaded."
+        f"{row.file}, row {row.number}, field `{column}`: expected text, found {type(value).__name__}; "
+        f"write it as a string. {OUTCOME}"
     )
 
 
@@ -127,7 +119,8 @@ def _recoded(dataset: DatasetDeclaration, name: str, value: str | None, row: Sou
 
 
 def _look_closely(dataset: DatasetDeclaration, payload: dict[str, Any], row: SourceRow, report: Report) -> None:
-    main = _model(dataset.schema_).exact[0]
+    exact = ITEM_KINDS[dataset.schema_].exact
+    main = exact[0]
     where = (row.file, row.number)
     if payload[main] is None:
         report.add(
@@ -140,8 +133,10 @@ def _look_closely(dataset: DatasetDeclaration, payload: dict[str, Any], row: Sou
     for name, value in payload.items():
         if not isinstance(value, str):
             continue
-        if has_surrogate(value):
+        if has_surrogate(value) and name in exact:
             report.add("note", "lone_surrogate", "kept byte for byte beside a readable form", row=where, column=name)
+        elif has_surrogate(value):
+            report.add("repaired", "lone_surrogate", "replaced by U+FFFD in this field", row=where, column=name)
         if "\x00" in value:
             report.add("suspicious", "nul", "the text holds a NUL character; kept", row=where, column=name)
         if name == main and value != value.strip():
@@ -158,11 +153,11 @@ def _variant(dataset: DatasetDeclaration, row: SourceRow) -> str | None:
     if dataset.variant is None:
         return None
     value = row.cells[dataset.variant]
-    if value not in dataset.variants:
+    if not isinstance(value, str) or value not in dataset.variants:
         known = ", ".join(f"`{each}`" for each in dataset.variants)
         raise SourceError(
-            f"{row.file}, row {row.number}, field `{dataset.variant}`: `{value}` is no variant; expected one of {known}. "
-            "Nothing was loaded."
+            f"{row.file}, row {row.number}, field `{dataset.variant}`: `{value}` is no variant; "
+            f"expected one of {known}. {OUTCOME}"
         )
     return str(dataset.variants[value])
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ethicsdb.registry.tabular import decode, read_delimited
 from ethicsdb.schemas.declared import DatasetDeclaration, Source
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import sha256_file
 
-__all__ = ["SourceFile", "SourceRow", "locate", "read_rows"]
+__all__ = ["OUTCOME", "SourceFile", "SourceRow", "locate", "read_rows"]
 
 SAMPLE = "sample:"
+OUTCOME = "Nothing was loaded."
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,15 @@ def locate(dataset: DatasetDeclaration, given: Path | None) -> list[SourceFile]:
             raise SourceError(
                 f"{path}: no such file; {where}say where it is: ethicsdb build {dataset.name} --from PATH"
             )
-        found.append(SourceFile(source, path, sha256_file(path)))
+        found.append(SourceFile(source, path, _sha256(path)))
     return found
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return sha256_file(path)
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}. {OUTCOME}") from error
 
 
 def _path_of(dataset: DatasetDeclaration, source: Source, given: Path | None) -> Path:
@@ -80,116 +86,77 @@ def read_rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:
         needed: the columns that the declaration names.
 
     Raises:
-        SourceError: the file can't be decoded or parsed, lacks a needed column, or has a ragged row.
+        SourceError: the file can't be decoded or parsed, has no rows, lacks a needed column, or has a ragged row.
     """
-    text = _decode(file)
-    name = file.path.name
-    read = {"csv": _csv, "tsv": _csv, "jsonl": _jsonl, "json": _json}[file.source.format]
-    for number, cells in enumerate(read(name, text, file.source.format), start=1):
-        if number == 1 or file.source.format in ("jsonl", "json"):
+    name, form = file.path.name, file.source.format
+    text = decode(name, _bytes(file.path), file.source.encoding, OUTCOME)
+    number = 0
+    for number, cells in enumerate(_records(name, text, form), start=1):
+        if number == 1 or form in ("jsonl", "json"):
             missing = [column for column in needed if column not in cells]
             if missing:
-                raise SourceError(_missing(name, number, missing[0], list(cells), file.source.format))
+                raise SourceError(_missing(name, number, missing[0], list(cells), form))
         yield SourceRow(name, number, cells)
+    if not number:
+        raise SourceError(f"{name}: there are no rows in it. {OUTCOME}")
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}. {OUTCOME}") from error
 
 
 def _missing(name: str, number: int, column: str, present: list[str], form: str) -> str:
     where = f"{name}, row {number}" if form in ("jsonl", "json") else name
     return (
         f"{where}: column `{column}` is missing; the file has {', '.join(f'`{c}`' for c in present) or 'none'}. "
-        "Rename the column, or map it in a declaration's `fields`. Nothing was loaded."
+        f"Rename the column, or map it in a declaration's `fields`. {OUTCOME}"
     )
 
 
-def _decode(file: SourceFile) -> str:
-    """The file's text. Bytes of a lone surrogate are kept (`surrogatepass`); any other fault is an error."""
-    raw = file.path.read_bytes()
-    encoding = file.source.encoding
-    if raw.startswith(b"\xef\xbb\xbf") and encoding.lower().replace("-", "") == "utf8":
-        raw = raw[3:]
-    errors = "surrogatepass" if encoding.lower().startswith("utf") else "strict"
-    try:
-        return raw.decode(encoding, errors)
-    except (UnicodeDecodeError, LookupError) as error:
-        raise SourceError(_undecodable(file.path.name, raw, encoding, error)) from error
+def _records(name: str, text: str, form: str) -> Iterator[dict[str, Any]]:
+    if form in ("csv", "tsv"):
+        return read_delimited(name, text, "\t" if form == "tsv" else ",", OUTCOME)
+    return _jsonl(name, text) if form == "jsonl" else _json(name, text)
 
 
-def _undecodable(name: str, raw: bytes, encoding: str, error: UnicodeDecodeError | LookupError) -> str:
-    if isinstance(error, LookupError):
-        return f"{name}: `{encoding}` is no encoding that Python knows; correct `encoding` in the declaration"
-    line = raw.count(b"\n", 0, error.start) + 1
-    looks = "it looks like UTF-16; " if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-    return (
-        f"{name}, line {line}: byte 0x{raw[error.start]:02x} is not {encoding}; {looks}save the file as UTF-8, "
-        "or name its encoding in the declaration (`encoding: gb18030`, say). Nothing was loaded."
-    )
-
-
-def _csv(name: str, text: str, form: str) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(sys.maxsize)
-    # newline="": line ends inside quoted cells are part of the text.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if form == "tsv" else ",", strict=True)
-    header: list[str] | None = None
-    number = 0
-    try:
-        for cells in reader:
-            if header is None:
-                header = _header(name, cells)
-                continue
-            if not cells:
-                continue  # an empty line is no row
-            number += 1
-            if len(cells) != len(header):
-                raise SourceError(
-                    f"{name}, row {number} (line {reader.line_num}): {len(cells)} cells where the header has "
-                    f"{len(header)}; put quotes around cells that hold a comma. Nothing was loaded."
-                )
-            yield dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise SourceError(
-            f"{name}, row {number + 1} (line {reader.line_num}): not valid CSV ({error}); "
-            "check its quotes. Nothing was loaded."
-        ) from error
-    if header is None:
-        raise SourceError(f"{name}: the file is empty; expected a header and rows. Nothing was loaded.")
-
-
-def _header(name: str, cells: list[str]) -> list[str]:
-    doubled = sorted({cell for cell in cells if cells.count(cell) > 1})
-    if doubled:
-        raise SourceError(f"{name}: column `{doubled[0]}` stands twice in the header. Nothing was loaded.")
-    return cells
-
-
-def _jsonl(name: str, text: str, _form: str) -> Iterator[dict[str, Any]]:
+def _jsonl(name: str, text: str) -> Iterator[dict[str, Any]]:
     # Not splitlines(): a line of JSON may hold U+2028 or a form feed inside a string.
     for line_number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _object(name, line_number, line)
+            yield _object(f"{name}, line {line_number}", _parsed(f"{name}, line {line_number}", line))
 
 
-def _object(name: str, line_number: int, line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise SourceError(
-            f"{name}, line {line_number}: not valid JSON ({error.msg} at column {error.colno}). Nothing was loaded."
-        ) from error
-    if not isinstance(value, dict):
-        raise SourceError(
-            f"{name}, line {line_number}: expected a JSON object, found {type(value).__name__}. Nothing was loaded."
-        )
-    return value
-
-
-def _json(name: str, text: str, _form: str) -> Iterator[dict[str, Any]]:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SourceError(f"{name}, line {error.lineno}: not valid JSON ({error.msg}). Nothing was loaded.") from error
+def _json(name: str, text: str) -> Iterator[dict[str, Any]]:
+    value = _parsed(name, text)
     if not isinstance(value, list):
-        raise SourceError(f"{name}: expected a JSON list of objects, found {type(value).__name__}. Nothing was loaded.")
+        raise SourceError(f"{name}: expected a JSON list of objects, found {type(value).__name__}. {OUTCOME}")
     for number, row in enumerate(value, start=1):
-        if not isinstance(row, dict):
-            raise SourceError(f"{name}, row {number}: expected a JSON object. Nothing was loaded.")
-        yield row
+        yield _object(f"{name}, row {number}", row)
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise SourceError(f"{where}: not valid JSON ({error.msg} at {place}column {error.colno}). {OUTCOME}") from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{where}: not readable JSON ({error}). {OUTCOME}") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which a doubled key is an error instead of the last one silently winning."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
+    return found
+
+
+def _object(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SourceError(f"{where}: expected a JSON object, found {type(value).__name__}. {OUTCOME}")
+    return value

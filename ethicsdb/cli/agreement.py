@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from ethicsdb.cli.common import as_json, json_option, notices, open_registry, percent, print_table, shown
@@ -42,17 +44,15 @@ def command(context: click.Context, benchmark: str, json_: bool) -> None:
     )
 
 
-def _cells(row: dict[str, object]) -> list[str]:
-    def number(name: str) -> str:
-        value = row[name]
-        return "–" if value is None else f"{value:.3f}"
-
+def _cells(row: dict[str, Any]) -> list[str]:
+    kappa, low = row["kappa"], row["ci_low"]
+    around = [percent(row["accuracy_low"]), percent(row["accuracy_high"])]
     return [
         "all" if row["slice"] == "overall" else shown(row["slice_value"]),
-        percent(row["accuracy"]),  # type: ignore[arg-type]  # a number or None, from the view
-        f"[{number('accuracy_low')}, {number('accuracy_high')}]",
-        number("kappa"),
-        f"[{number('kappa_low')}, {number('kappa_high')}]",
+        percent(row["accuracy"]),
+        "–" if row["accuracy_low"] is None else f"[{', '.join(around)}]",
+        "–" if kappa is None else f"{kappa:.3f}",
+        "–" if low is None else f"[{low:.3f}, {row['ci_high']:.3f}]",
         *[shown(row[name]) for name in ("n", "n_expected", "clusters")],
         *[shown(row[name]) for name in ("both_negative", "judge_only", "person_only", "both_positive")],
     ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ethicsdb.cli.common import percent, print_table, shown
+from ethicsdb.schemas.fingerprint import short
 
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
+    from ethicsdb.runners.statistics.boards import Place
     from ethicsdb.schemas.declared import BenchmarkDeclaration
 
 __all__ = ["print_boards"]
@@ -26,105 +28,142 @@ def print_boards(registry: Registry, benchmark: str, rows: list[Row], slice_: st
     published = [row for row in rows if row["source"] == "published"]
     if not ours:
         click.echo(f"No results yet. Bring some in with `ethicsdb run {benchmark} --model M` or `ethicsdb import`.")
-    for judge in dict.fromkeys((row["judge"], row["judge_fingerprint"]) for row in ours):
-        here = [row for row in ours if (row["judge"], row["judge_fingerprint"]) == judge]
-        click.echo(f"\nJudge: {judge[0]}")
-        _board(declared, here, slice_)
-        _others(declared, here)
-        _variants(here)
+    for key in dict.fromkeys(_comparable(row) for row in ours):
+        here = [row for row in ours if _comparable(row) == key]
+        click.echo(f"\nJudge: {key[0]}{_items(here[0])}")
+        order = _board(declared, here, slice_)
+        _others(declared, here, order)
+        _variants(here, order)
     _published(published)
     _outcomes(registry.outcomes(benchmark))
 
 
-def _board(declared: BenchmarkDeclaration, rows: list[Row], slice_: str | None) -> None:
+def _comparable(row: Row) -> tuple[Any, ...]:
+    """Rows are ranked together only where judge, data version and item draw are the same."""
+    return row["judge"], row["judge_fingerprint"], row["version"], row["item_limit"]
+
+
+def _items(row: Row) -> str:
+    limit = row["item_limit"]
+    drawn = f", a draw of {limit:,} items" if limit else ""
+    return f"   Data: {row['dataset']} {row['version']}{drawn}"
+
+
+def _board(declared: BenchmarkDeclaration, rows: list[Row], slice_: str | None) -> list[str]:
+    """The primary metric; returns the run ids in its order."""
     metrics = {row["metric"] for row in rows}
     # A judge that can't tell the primary metric is shown by the first that it can.
-    name = declared.primary if declared.primary in metrics else next(m.name for m in declared.metrics if m.name in metrics)
-    metric = next(each for each in declared.metrics if each.name == name)
-    chosen = [row for row in rows if row["metric"] == name and row["slice"] == (slice_ or "overall")]
+    able = [metric for metric in declared.metrics if metric.name in metrics]
+    metric = next((each for each in able if each.name == declared.primary), able[0])
+    names = _names(rows)
     groups: dict[str, list[Row]] = defaultdict(list)
-    for row in chosen:
-        groups[row["slice_value"]].append(row)
+    for row in rows:
+        if row["metric"] == metric.name and row["slice"] == (slice_ or "overall"):
+            groups[row["slice_value"]].append(row)
     if not groups:
         click.echo(f"No rows are cut by `{slice_}`.")
+    order: list[str] = []
     for value, group in groups.items():
+        ranked = _ranked(group, metric.direction)
+        order.extend(row["run_id"] for row, _ in ranked)
         where = f", {slice_}: {value}" if slice_ else ""
         print_table(
             f"{metric.display}{where} ({metric.direction} is better)",
-            ["rank", "like", "model", "value", "95% interval", "n", "asked", "coverage", "if missing", "clusters", "source"],
-            _ranked(group, metric.direction),
+            [
+                "rank",
+                "like",
+                "model",
+                "value",
+                "95% interval",
+                "n",
+                "asked",
+                "coverage",
+                "if missing",
+                "clusters",
+                "source",
+            ],
+            [[place.ranks, place.letters, names[row["run_id"]], *_numbers(row)] for row, place in ranked],
             left=3,
         )
+    return list(dict.fromkeys(order))
 
 
-def _ranked(rows: list[Row], direction: str) -> list[list[str]]:
+def _ranked(rows: list[Row], direction: str) -> list[tuple[Row, Place]]:
     from ethicsdb.runners.statistics.boards import ranked
 
     places = ranked(rows, higher_is_better=direction == "higher")
-    cells = []
-    for row, place in sorted(zip(rows, places, strict=True), key=lambda pair: (pair[1].order, pair[0]["model"])):
-        cells.append(
-            [place.ranks, place.letters, _model(row), percent(row["value"]), _interval(row), f"{row['n']:,}",
-             f"{row['n_expected']:,}", percent(row["coverage"]), f"{percent(row['bound_low'])}–{percent(row['bound_high'])}",
-             shown(row["clusters"]), row["source"]]
-        )  # fmt: skip
-    return cells
+    return sorted(zip(rows, places, strict=True), key=lambda pair: (pair[1].order, pair[0]["model"]))
 
 
-def _model(row: Row) -> str:
-    return f"{shown(row['model'], 32)} ({row['version']})" if row["version"] != "v1" else shown(row["model"], 32)
+def _numbers(row: Row) -> list[str]:
+    return [
+        percent(row["value"]),
+        _interval(row),
+        f"{row['n']:,}",
+        f"{row['n_expected']:,}",
+        percent(row["coverage"]),
+        f"{percent(row['bound_low'])}–{percent(row['bound_high'])}",
+        shown(row["clusters"]),
+        row["source"],
+    ]
+
+
+def _names(rows: list[Row]) -> dict[str, str]:
+    """Run id: the model's name, with the run's digits where one model has several runs."""
+    models = {row["run_id"]: shown(row["model"], 32) for row in rows}
+    count = Counter(models.values())
+    return {run: f"{name} [{short(run, 6)}]" if count[name] > 1 else name for run, name in models.items()}
 
 
 def _interval(row: Row) -> str:
     return "–" if row["ci_low"] is None else f"[{percent(row['ci_low'])}, {percent(row['ci_high'])}]"
 
 
-def _others(declared: BenchmarkDeclaration, rows: list[Row]) -> None:
-    overall = [row for row in rows if row["slice"] == "overall"]
-    names = [metric for metric in declared.metrics if any(row["metric"] == metric.name for row in overall)]
-    runs = dict.fromkeys((row["run_id"], _model(row)) for row in overall)
-    found = {(row["run_id"], row["metric"]): row for row in overall}
-    table = []
-    for run_id, model in runs:
-        cells = [model]
-        for metric in names:
-            row = found.get((run_id, metric.name))
-            cells.append("–" if row is None else f"{percent(row['value'], 2)} ({row['hits']:,}/{row['n']:,})")
-        table.append(cells)
+def _others(declared: BenchmarkDeclaration, rows: list[Row], order: list[str]) -> None:
+    found = {(row["run_id"], row["metric"]): row for row in rows if row["slice"] == "overall"}
+    names = _names(rows)
+    metrics = [metric.name for metric in declared.metrics if any(key[1] == metric.name for key in found)]
+    table = [[names[run], *[_counted(found.get((run, metric))) for metric in metrics]] for run in order]
     click.echo()
-    print_table("All metrics (hits/n)", ["model", *[metric.name for metric in names]], table)
+    print_table("All metrics (hits/n)", ["model", *metrics], table)
 
 
-def _variants(rows: list[Row]) -> None:
+def _counted(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    return f"{percent(row['value'], 2)} ({row['hits'] or 0:,}/{row['n']:,})"
+
+
+# What the table by variant shows: (metric, its short title, variants)
+VARIANT_COLUMNS = (
+    ("unsafe_rate", "unsafe", ("direct", "indirect")),
+    ("refusal_rate", "refused", ("direct", "indirect")),
+    ("over_refusal_rate", "over-refusal", ("harmless",)),
+)
+
+
+def _variants(rows: list[Row], order: list[str]) -> None:
     """Direct, indirect and harmless questions side by side."""
-    cut = {
-        (row["run_id"], row["metric"], row["slice_value"]): row
-        for row in rows
-        if row["slice"] == "variant" and row["metric"] in ("unsafe_rate", "refusal_rate", "over_refusal_rate")
-    }
+    cut = {(row["run_id"], row["metric"], row["slice_value"]): row for row in rows if row["slice"] == "variant"}
     columns = [
-        (name, variant)
-        for name, variants in (
-            ("unsafe_rate", ("direct", "indirect")),
-            ("refusal_rate", ("direct", "indirect")),
-            ("over_refusal_rate", ("harmless",)),
-        )
+        (metric, variant, f"{title}, {variant}")
+        for metric, title, variants in VARIANT_COLUMNS
         for variant in variants
-        if any(key[1:] == (name, variant) for key in cut)
+        if any(key[1:] == (metric, variant) for key in cut)
     ]
     if not columns:
         return
-    titles = {"unsafe_rate": "unsafe", "refusal_rate": "refused", "over_refusal_rate": "over-refusal"}
-    runs = dict.fromkeys((row["run_id"], _model(row)) for row in rows)
-    table = []
-    for run_id, model in runs:
-        cells = [model]
-        for name, variant in columns:
-            row = cut.get((run_id, name, variant))
-            cells.append("–" if row is None else f"{percent(row['value'])} {_interval(row)}")
-        table.append(cells)
+    names = _names(rows)
+    table = [
+        [names[run], *[_with_interval(cut.get((run, metric, variant))) for metric, variant, _ in columns]]
+        for run in order
+    ]
     click.echo()
-    print_table("By variant", ["model", *[f"{titles[name]}, {variant}" for name, variant in columns]], table)
+    print_table("By variant", ["model", *[title for _, _, title in columns]], table)
+
+
+def _with_interval(row: Row | None) -> str:
+    return "–" if row is None else f"{percent(row['value'])} {_interval(row)}"
 
 
 def _published(rows: list[Row]) -> None:

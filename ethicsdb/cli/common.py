@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,10 @@ def notices(registry: Registry) -> None:
 
 
 def as_json(value: Any) -> str:
-    """JSON with text as it is; times in ISO form. Lone surrogates keep their escape."""
+    """JSON with text as it is; times in ISO form.
+
+    Lone surrogates keep their escape, and where standard output can't show all of Unicode, so does all that is not ASCII.
+    """
 
     def other(each: Any) -> Any:
         if isinstance(each, datetime):
@@ -47,7 +51,8 @@ def as_json(value: Any) -> str:
             return vars(each)
         return str(each)
 
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=other)
+    plain = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    text = json.dumps(value, ensure_ascii=plain, indent=2, default=other)
     return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
 
 

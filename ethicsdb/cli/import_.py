@@ -23,7 +23,7 @@ def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--as", "kind", required=True, type=click.Choice(["judge-outputs", "labels"]), help="What the file holds.")
+@click.option("--as", "kind", required=True, type=click.Choice(["judge-outputs", "labels"]), help="What it holds.")
 @click.option("--benchmark", required=True, help="The benchmark (or NAME@v1) whose items it is about.")
 @click.option("--judge", help="judge-outputs: the declared judge that wrote them.")
 @click.option("--model", help="judge-outputs: the model whose answers were judged, row by row of the data set.")
@@ -40,7 +40,7 @@ def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple
 @click.option("--name", help="labels: name of this import (default: the file's name).")
 @json_option
 @click.pass_context
-def command(context: click.Context, file: Path, kind: str, json_: bool, **options: object) -> None:
+def command(context: click.Context, /, file: Path, kind: str, json_: bool, **options: object) -> None:
     """Bring in judge outputs or people's labels made elsewhere.
 
     judge-outputs: OpenAI Batch output (JSONL); the number at the end of each custom_id is the row.
@@ -55,8 +55,8 @@ def command(context: click.Context, file: Path, kind: str, json_: bool, **option
         wanted = ("benchmark", "judge", "model", "revision", "rows_of")
         done = registry.import_judge_outputs(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
     else:
-        wanted = ("benchmark", "attribute", "columns", "name")
-        done = registry.import_labels(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
+        fields = ("benchmark", "attribute", "columns", "name")
+        done = registry.import_labels(file, **{name: given[name] for name in fields if name in given})  # type: ignore[arg-type]  # click has checked them
     notices(registry)
     if json_:
         click.echo(as_json(done))

@@ -32,5 +32,8 @@ def command(context: click.Context, kind: str | None, json_: bool) -> None:
         click.echo(as_json(rows))
         return
     print_table(
-        "", ["kind", "name", "title"], [[row["kind"], row["name"], shown(row["title"], 80)] for row in rows], left=3
+        "",
+        ["kind", "name", "title"],
+        [[str(row["kind"]), str(row["name"]), shown(row["title"], 80)] for row in rows],
+        left=3,
     )

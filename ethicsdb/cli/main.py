@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,6 +25,10 @@ COMMANDS = {
     "versions": ("versions", "List the versions of a data set."),
     "diff": ("diff", "Show the rows that differ between two versions."),
     "report": ("report", "Show why rows of a version were dropped, mended or look odd."),
+    "run": ("run", "Put a benchmark to a model and judge the answers."),
+    "judge": ("judge", "Judge a run's stored answers, without asking its model."),
+    "runs": ("runs", "List the runs, newest first."),
+    "why": ("why", "Show what an item's number rests on."),
     "import": ("import_", "Bring in judge outputs or people's labels made elsewhere."),
     "leaderboard": ("leaderboard", "Show the board of a benchmark."),
     "agreement": ("agreement", "Show how judges agree with people."),
@@ -31,8 +37,31 @@ COMMANDS = {
 }
 
 
+class ReaderGoneError(Exception):
+    """Nobody reads our output any more."""
+
+
 class Lazy(click.Group):
     """A group whose commands are imported when they are named."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. A closed pipe is told under a name of its own: Click would end the process with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; an unknown one is an error with a suggestion."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            hint = f"Did you mean `{close[0]}`?" if close else "`ethicsdb --help` lists them."
+            ctx.fail(f"There is no command `{args[0]}`. {hint}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of a first visit."""
@@ -76,22 +105,46 @@ def cli(context: click.Context, database: Path | None, declarations: tuple[Path,
 
 
 def main() -> None:
-    """Run the command line; a fault on purpose is one sentence on stderr and a non-zero exit."""
+    """Run the command line; a fault is one sentence on stderr and a non-zero exit."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that can't show a character must not end a command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
-    except EthicsdbError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+        status = cli.main(standalone_mode=False) or 0
+        sys.stdout.flush()
+        return int(status)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped; the same command goes on from here", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone
-        sys.exit(141)
+        return 130
+    except (ReaderGoneError, BrokenPipeError):
+        # What is left in the buffer has nowhere to go, which must not be an error at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        click.echo(f"error: {sentence}", err=True)
+        return getattr(error, "exit_code", 1)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to tell a person; None for a fault of this package, whose traceback is needed."""
+    if isinstance(error, EthicsdbError):
+        sentence = str(error)
+    elif isinstance(error, OSError):
+        sentence = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+    elif type(error).__module__.endswith("duckdb") and "INTERNAL" not in str(error):
+        sentence = f"the database failed: {str(error).splitlines()[0]}; what the journals hold is not touched"
+    else:
+        return None
+    # Names and texts from files may hold what moves the cursor.
+    return "".join(each if each.isprintable() else " " for each in sentence)

@@ -23,10 +23,15 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
     DATASET is `NAME` for the newest version or `NAME@v1`. In SQL: the table `build_report`.
     """
     registry = open_registry(context)
-    entries = [entry for entry in registry.build_report(dataset) if code in (None, entry["code"])]
+    everything = registry.build_report(dataset)
+    entries = [entry for entry in everything if code in (None, entry["code"])]
     notices(registry)
     if json_:
         click.echo(as_json(entries))
+        return
+    if not entries:
+        codes = ", ".join(dict.fromkeys(entry["code"] for entry in everything))
+        click.echo(f"no entry has the code `{code}`; there are {codes}" if codes else "every row was taken as it is")
         return
     for (severity, each), count in Counter((entry["severity"], entry["code"]) for entry in entries).items():
         click.echo(f"{severity}: {count:,} {each}")
@@ -36,7 +41,10 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
         print_table(
             "",
             ["code", "file", "row", "field", "detail"],
-            [[e["code"], e["source_file"], shown(e["source_row"]), shown(e["field"]), shown(e["detail"], 70)] for e in listed],
+            [
+                [e["code"], e["source_file"], shown(e["source_row"]), shown(e["field"]), shown(e["detail"], 70)]
+                for e in listed
+            ],
             left=5,
         )
     if len(listed) < len(entries):

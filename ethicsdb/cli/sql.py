@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,7 +30,7 @@ NUMBERS = ("INT", "DECIMAL", "DOUBLE", "FLOAT")
 @click.option("--memory-mb", default=4096, show_default=True, type=click.IntRange(min=64), help="Memory limit.")
 @click.pass_context
 def command(
-    context: click.Context, query: str, json_: bool, csv_: bool, parquet: Path | None, **options: float
+    context: click.Context, /, query: str, json_: bool, csv_: bool, parquet: Path | None, **options: float
 ) -> None:
     """Run a query in a read-only process of its own.
 
@@ -43,7 +43,7 @@ def command(
     from ethicsdb.registry.sandbox import Limits
 
     registry = open_registry(context)
-    text = click.get_text_stream("stdin").read() if query == "-" else query
+    text = sys.stdin.read() if query == "-" else query
     limits = Limits(seconds=options["seconds"], memory_mb=int(options["memory_mb"]))
     if parquet is not None:
         query_database(registry.context, text, limits, output=parquet, output_format="parquet")
@@ -66,7 +66,7 @@ def _write_csv(answer: Answer) -> None:
     writer = csv.writer(buffer)
     writer.writerow(answer.columns)
     for row in answer.rows():
-        writer.writerow(["" if value is None else value for value in row])
+        writer.writerow(["" if value is None else _plain(value) for value in row])
         if buffer.tell() > 1 << 16:
             sys.stdout.write(buffer.getvalue())
             buffer.seek(0)
@@ -74,13 +74,18 @@ def _write_csv(answer: Answer) -> None:
     sys.stdout.write(buffer.getvalue())
 
 
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
 def _print(answer: Answer, limit: int) -> None:
-    rows, more = [], 0
+    rows: list[list[str]] = []
+    more = 0
     for row in answer.rows():
         if limit and len(rows) == limit:
             more += 1
             continue
-        rows.append([shown(value, 80) for value in row])
+        rows.append([shown(_plain(value), 80) for value in row])
     # Numbers flush right, wherever they stand.
     numeric = [any(word in kind.upper() for word in NUMBERS) for kind in answer.types]
     widths = [max([len(cell) for cell in column]) for column in zip(answer.columns, *rows, strict=True)]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlmodel import SQLModel
 
-__all__ = ["TableShape", "all_shapes", "as_arrow", "table_class"]
+__all__ = ["ORDINAL", "TableShape", "all_shapes", "as_arrow", "table_class"]
+
+ORDINAL = "ordinal_of_incoming"  # the column that tells in which order records came
 
 
 class TableShape:
@@ -75,7 +77,8 @@ def table_class(name: str) -> TableShape:
 def as_arrow(shape: TableShape, records: list[dict[str, Any]]) -> pa.Table:
     """An Arrow table of the records, all columns of the table filled (NULL where a record has none).
 
-    Texts with lone surrogates, which Arrow refuses, are stored in their replaced form with the exact bytes beside.
+    Texts with lone surrogates, which Arrow refuses, are stored in their replaced form with the exact bytes beside. The
+    last column, `ORDINAL`, numbers the records.
     """
     import pyarrow as pa
 
@@ -88,7 +91,8 @@ def as_arrow(shape: TableShape, records: list[dict[str, Any]]) -> pa.Table:
             values = [_storable(record.get(name), kind) for record in records]
         arrays.append(pa.array(values, type=_arrow_type(kind)))
         names.append(name)
-    return pa.Table.from_arrays(arrays, names=names)
+    arrays.append(pa.array(range(len(records)), type=pa.int64()))
+    return pa.Table.from_arrays(arrays, names=[*names, ORDINAL])
 
 
 def _storable(value: Any, kind: type) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.versions import read_sql
 
-__all__ = ["agreement", "build_report", "leaderboard", "outcomes", "safeguards"]
+__all__ = ["agreement", "build_report", "leaderboard", "outcomes", "runs", "safeguards"]
 
 Record = dict[str, Any]
 
@@ -19,9 +19,7 @@ def leaderboard(context: Context, benchmark: str, *, old_judges: bool = False) -
         NotFoundError: no such benchmark.
     """
     declared = context.declarations.benchmark(benchmark)
-    return _records(
-        context, "leaderboard", {"benchmark": benchmark, "major": declared.major, "old_judges": old_judges}
-    )
+    return _records(context, "leaderboard", {"benchmark": benchmark, "major": declared.major, "old_judges": old_judges})
 
 
 def safeguards(context: Context, benchmark: str) -> list[Record]:
@@ -40,6 +38,11 @@ def agreement(context: Context, benchmark: str) -> list[Record]:
     """Rows of `judge_agreement`: judges against people."""
     declared = context.declarations.benchmark(benchmark)
     return _records(context, "agreement", {"benchmark": benchmark, "major": declared.major})
+
+
+def runs(context: Context) -> list[Record]:
+    """Every run, newest first."""
+    return _records(context, "runs", {})
 
 
 def build_report(context: Context, dataset: str, version: str) -> list[Record]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ethicsdb.registry import journal
 from ethicsdb.registry.declared import Declarations
 from ethicsdb.registry.ingest import Ingested, ingest, pending
-from ethicsdb.registry.mirror import MirrorRows, mirror_rows
+from ethicsdb.registry.migrations import is_current
+from ethicsdb.registry.mirror import MirrorRows, mirror_rows, mirrored
 from ethicsdb.registry.store import ForeignLockError, Store
+from ethicsdb.schemas.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,10 +29,15 @@ class Context:
     declarations: Declarations
     current_judges: dict[str, str] = field(default_factory=dict)  # judge name: its fingerprint now
     notices: list[str] = field(default_factory=list)  # things that a person should hear, once each
+    # How file and journals looked when the file was last known to lack nothing. Opening it costs tens of milliseconds.
+    _complete: Any = field(default=None, init=False, repr=False)
 
     def catch_up(self) -> Ingested:
         """Bring the database up to its journals; a foreign lock only defers it, with a notice."""
-        done = ingest(self.store, self.mirrored())
+        with suppress(ForeignLockError):
+            if not self._behind():
+                return Ingested()
+        done = self._ingest()
         if done.deferred:
             self.notice(
                 f"{self.store.path.name} is held open by another program; "
@@ -48,23 +56,64 @@ class Context:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The database as the journals have it.
+        """The database as the journals and declarations have it, for one query's time."""
+        with ExitStack() as stack:
+            yield self._reader(stack)
 
-        Where another program holds the file for writing, a copy is folded from the journals instead: the journals
-        are the record, the file only its index.
+    @contextmanager
+    def current(self) -> Iterator[Store]:
+        """A store that is up to its journals and declarations.
+
+        Where another program holds the file, a copy is folded from the journals instead: the journals are the record,
+        the file only its index.
         """
-        if not self.store.exists():
-            self.catch_up()
+        with ExitStack() as stack:
+            yield self._current(stack)
+
+    def _reader(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
         try:
-            with self.store.reader() as connection:
-                behind = bool(pending(self.store, connection))
-            if behind:
-                self.catch_up()
-            with self.store.reader() as connection:
-                yield connection
-        except ForeignLockError:
-            with self.folded_copy() as copy, copy.reader() as connection:
-                yield connection
+            return stack.enter_context(self._current(stack).reader())
+        except ForeignLockError:  # came in between
+            copy = stack.enter_context(self.folded_copy())
+            return stack.enter_context(copy.reader())
+
+    def _current(self, stack: ExitStack) -> Store:
+        with suppress(ForeignLockError):
+            if not self._behind() or not self._ingest().deferred:
+                return self.store
+        return stack.enter_context(self.folded_copy())
+
+    def _ingest(self) -> Ingested:
+        sources = self._sources()
+        done = ingest(self.store, self.mirrored())
+        if not done.deferred:
+            self._complete = (self._file(), sources)
+        return done
+
+    def _behind(self) -> bool:
+        """Whether the file lacks journal lines, a declaration, or a view of this version."""
+        if not self.store.exists():
+            return True
+        # Looked at before the file is read: what others append meanwhile shows as a difference the next time.
+        looks = (self._file(), self._sources())
+        if looks == self._complete:
+            return False
+        with self.store.reader() as connection:
+            if not is_current(connection) or pending(self.store, connection):
+                return True
+            if not mirrored(connection, self.mirrored()):
+                return True
+        self._complete = looks
+        return False
+
+    def _file(self) -> tuple[int, ...]:
+        found = self.store.path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _sources(self) -> tuple[list[tuple[str, int]], str]:
+        """What the file is made from: sizes of the journals, which only grow, and the declarations."""
+        sizes = [(path.name, path.stat().st_size) for path in journal.paths(self.store.journals)]
+        return sizes, fingerprint(self.mirrored())
 
     @contextmanager
     def folded_copy(self) -> Iterator[Store]:

@@ -27,7 +27,7 @@ from ethicsdb.schemas.declared import (
 from ethicsdb.schemas.errors import DeclarationError, NotFoundError
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
-__all__ = ["Declarations", "Found", "load_declarations", "problems"]
+__all__ = ["Declarations", "Found", "load_declarations", "near", "problems"]
 
 USER_FOLDER = "ethicsdb.d"
 D = TypeVar("D", bound=BaseModel)
@@ -92,9 +92,16 @@ class Declarations:
 
 
 def _not_found(kind: str, name: str, known: list[str]) -> NotFoundError:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"Did you mean `{near[0]}`?" if near else f"`ethicsdb list` shows what there is ({len(known)} of this kind)."
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    there = f"`ethicsdb list` shows what there is ({len(known)} of this kind)."
+    hint = f"Did you mean `{close[0]}`?" if close else there
     return NotFoundError(f"No {kind} is called `{name}`. {hint}")
+
+
+def near(name: str, known: list[str]) -> str:
+    """The end of a sentence about an unknown name: what was probably meant, or what there is."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(known) or 'none'}"
 
 
 def load_declarations(folders: list[Path] | None = None) -> Declarations:
@@ -112,7 +119,12 @@ def load_declarations(folders: list[Path] | None = None) -> Declarations:
 
 def problems(folders: list[Path] | None = None) -> tuple[Declarations, list[str]]:
     """Every fault of every declaration, each `file:line: sentence`, with the declarations that could be read."""
-    return _read_all(folders)
+    declarations, faults = _read_all(folders)
+    if not faults:
+        from ethicsdb.registry.checks import field_faults
+
+        faults.extend(field_faults(declarations))
+    return declarations, faults
 
 
 def _read_all(folders: list[Path] | None) -> tuple[Declarations, list[str]]:
@@ -125,6 +137,8 @@ def _read_all(folders: list[Path] | None) -> tuple[Declarations, list[str]]:
         faults.extend(_dangling(declarations))
     if not faults:
         faults.extend(_expand_metrics(declarations))
+    if not faults:
+        faults.extend(_strange_figures(declarations))
     return declarations, faults
 
 
@@ -134,11 +148,11 @@ def _paths(folders: list[Path] | None, faults: list[str]) -> Iterator[Path]:
     if folders is None:
         user = Path.cwd() / USER_FOLDER
         folders = [user] if user.is_dir() else []
-    for folder in folders:
+    for folder in dict.fromkeys(folder.resolve() for folder in folders):
         if not folder.is_dir():
-            faults.append(f"{folder}:1: this folder of declarations does not exist")
+            faults.append(f"{folder}:1: there is no such folder of declarations")
             continue
-        yield from sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")])
+        yield from sorted(path for path in [*folder.rglob("*.yaml"), *folder.rglob("*.yml")] if not path.is_dir())
 
 
 def _documents(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
@@ -148,6 +162,8 @@ def _documents(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
         for node in yaml.compose_all(text, Loader=_Loader):
             if node is not None:
                 yield node.start_mark.line + 1, node
+    except OSError as error:
+        faults.append(f"{path}:1: can't be read: {error.strerror}")
     except UnicodeDecodeError as error:
         faults.append(f"{path}:1: not UTF-8 at byte {error.start}; save the file as UTF-8")
     except yaml.MarkedYAMLError as error:
@@ -177,20 +193,26 @@ def _add(declarations: Declarations, path: Path, line: int, node: yaml.Node, fau
         mark = error.problem_mark.line + 1 if error.problem_mark else line
         faults.append(f"{path}:{mark}: {error.problem}")
         return
-    if not isinstance(raw, dict) or raw.get("kind") not in BY_KIND:
-        kind = raw.get("kind") if isinstance(raw, dict) else None
+    except (ValueError, RecursionError) as error:  # a date such as 2024-13-45, an alias of itself
+        faults.append(f"{path}:{line}: not readable: {error}")
+        return
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if not isinstance(kind, str) or kind not in BY_KIND:
         faults.append(f"{path}:{line}: kind is {kind!r}; expected one of {', '.join(BY_KIND)}")
         return
     try:
-        declaration = BY_KIND[raw["kind"]].model_validate(raw)
+        declaration = BY_KIND[kind].model_validate(raw)
     except ValidationError as error:
         faults.extend(_sentences(path, node, error))
         return
-    names = declarations.by_kind[raw["kind"]]
+    except RecursionError:
+        faults.append(f"{path}:{line}: it holds itself")
+        return
+    names = declarations.by_kind[kind]
     if declaration.name in names:
         first = names[declaration.name]
         faults.append(
-            f"{path}:{line}: the {raw['kind']} `{declaration.name}` is declared already in {first.path}:{first.line}; "
+            f"{path}:{line}: the {kind} `{declaration.name}` is declared already in {first.path}:{first.line}; "
             "rename one of them"
         )
         return
@@ -269,6 +291,25 @@ def _expand_metrics(declarations: Declarations) -> Iterator[str]:
         if doubled:
             yield f"{found.path}:{found.line}: metrics: `{doubled[0]}` is declared twice"
         if benchmark.primary not in names:
-            yield f"{found.path}:{found.line}: primary: `{benchmark.primary}` is none of {', '.join(names) or 'no metrics'}"
+            meant = near(benchmark.primary, names)
+            yield f"{found.path}:{found.line}: primary: no metric is called `{benchmark.primary}`{meant}"
         whole = benchmark.model_copy(update={"metrics": metrics})
         declarations.by_kind["benchmark"][name] = Found(found.path, found.line, whole)
+
+
+def _strange_figures(declarations: Declarations) -> Iterator[str]:
+    """Published figures that no board would show."""
+    for found in declarations.by_kind["published"].values():
+        table: PublishedDeclaration = found.declaration
+        benchmark, place = declarations.benchmark(table.benchmark), f"{found.path}:{found.line}: rows"
+        if table.major != benchmark.major:
+            continue  # figures of an earlier major stand on that major's boards
+        names = [metric.name for metric in benchmark.metrics]
+        for row in table.rows:
+            for key in row.values:
+                metric = key.partition("@")[0]
+                if metric not in names:
+                    yield f"{place}: {row.model}: no metric is called `{metric}`{near(metric, names)}"
+            for key in row.hits:
+                if key not in row.values:
+                    yield f"{place}: {row.model}: hits for `{key}`, which has no value"

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ethicsdb.registry import journal
-from ethicsdb.registry.arrow import as_arrow, table_class
+from ethicsdb.registry.arrow import ORDINAL, as_arrow, table_class
 from ethicsdb.registry.mirror import MirrorRows, mirror
 from ethicsdb.registry.store import ForeignLockError, Store
+from ethicsdb.schemas.errors import StoreError
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Ingested", "ingest", "pending"]
 
 ROWS_AT_ONCE = 50_000
+BYTES_AT_ONCE = 64_000_000  # of journal; texts can be long
 
 
 @dataclass
@@ -56,16 +58,16 @@ def _ingest_one(connection: duckdb.DuckDBPyConnection, path: Path, done: Ingeste
     row = connection.execute("SELECT byte_offset FROM journal WHERE name = ?", [path.name]).fetchone()
     offset = row[0] if row else 0
     waiting: dict[str, list[dict[str, Any]]] = {}
-    held = 0
+    held, start = 0, offset
     connection.execute("BEGIN")
     try:
         for end, batch in journal.read_lines(path, offset):
             waiting.setdefault(batch.table, []).extend(batch.records())
             held += len(batch.rows)
             offset = end
-            if held >= ROWS_AT_ONCE:
+            if held >= ROWS_AT_ONCE or offset - start >= BYTES_AT_ONCE:
                 _insert_all(connection, path.name, waiting, done)
-                waiting, held = {}, 0
+                waiting, held, start = {}, 0, offset
         _insert_all(connection, path.name, waiting, done)
         connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", [path.name, offset])
         connection.execute("COMMIT")
@@ -89,17 +91,26 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dic
 
     Identifiers come from our own table definitions and never from a user.
     """
-    model = table_class(table)
+    try:
+        model = table_class(table)
+    except KeyError:
+        raise StoreError(
+            f"A journal holds rows for `{table}`, which this version does not know; a newer ethicsdb wrote it: "
+            "upgrade with `pip install --upgrade ethicsdb`"
+        ) from None
     connection.register("incoming", as_arrow(model, records))
     keys = model.identity()
     if not model.shared_rows():
-        found = connection.execute(f'INSERT INTO "{table}" BY NAME SELECT * FROM incoming').fetchone()
+        found = connection.execute(
+            f'INSERT INTO "{table}" BY NAME SELECT * EXCLUDE ({ORDINAL}) FROM incoming'
+        ).fetchone()
     else:
         same = " AND ".join(f'held."{key}" IS NOT DISTINCT FROM incoming."{key}"' for key in keys)
         once = ", ".join(f'"{key}"' for key in keys)
         found = connection.execute(
-            f'INSERT INTO "{table}" BY NAME SELECT DISTINCT ON ({once}) * FROM incoming '
-            f'WHERE NOT EXISTS (SELECT 1 FROM "{table}" held WHERE {same})'
+            f'INSERT INTO "{table}" BY NAME '
+            f"SELECT DISTINCT ON ({once}) * EXCLUDE ({ORDINAL}) FROM incoming "
+            f'WHERE NOT EXISTS (SELECT 1 FROM "{table}" held WHERE {same}) ORDER BY {ORDINAL}'
         ).fetchone()
     return int(found[0]) if found else 0
 
@@ -112,7 +123,8 @@ def _note_conflicts(connection: duckdb.DuckDBPyConnection, name: str, table: str
         "INSERT INTO conflict SELECT 'response', incoming.response_key || '/' || incoming.try_number, ?, "
         "coalesce(held.text, held.status), coalesce(incoming.text, incoming.status) "
         "FROM incoming JOIN response held USING (response_key, try_number) "
-        "WHERE (held.status, held.text) IS DISTINCT FROM (incoming.status, incoming.text)",
+        "WHERE (held.status, held.text, held.text_exact) "
+        "IS DISTINCT FROM (incoming.status, incoming.text, incoming.text_exact)",
         [name],
     ).fetchone()
     return int(found[0]) if found else 0

@@ -24,6 +24,7 @@ class ItemRow:
     variant: str | None
     source_id: str | None
     payload: dict[str, Any]
+    text: str | None  # the main text, without which the item can't be asked
 
 
 def item_rows(connection: duckdb.DuckDBPyConnection, version: Version, kind: str) -> list[ItemRow]:
@@ -34,11 +35,13 @@ def item_rows(connection: duckdb.DuckDBPyConnection, version: Version, kind: str
     query = read_sql("item_rows").replace("safety_question", f'"{kind}"')
     found = connection.execute(query, {"dataset": version.dataset, "version": version.version})
     names = [column[0] for column in found.description or []]
+    main = next(name for name in names if f"{name}_exact" in names)  # an item kind names its main text first
     rows = []
     for values in found.fetchall():
         record = dict(zip(names, values, strict=True))
         place = {name: record.pop(name) for name in ("row", "item_id", "group_id", "variant", "source_id")}
-        rows.append(ItemRow(**place, payload=_restored(record)))
+        payload = _restored(record)
+        rows.append(ItemRow(**place, payload=payload, text=payload[main]))
     return rows
 
 

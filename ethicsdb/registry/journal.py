@@ -3,23 +3,43 @@
 A journal is a file of JSON lines, one stage's own, named by the stage's fingerprint. Each line is a batch of rows for
 one table: `{"table": ..., "columns": [...], "rows": [[...], ...]}`. The database is a fold over all journals, which is
 why `ethicsdb rebuild` can make it anew. Lines are pure ASCII, so that a lone surrogate travels as its escape.
+
+The file `.order` beside them lists journals as they were begun: where two bring one row, the earlier one's stays, in a
+rebuild as in the first reading.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Batch", "Journal", "batches", "journal_lock", "read_lines", "write_whole"]
+from ethicsdb.schemas.errors import StoreError
+
+__all__ = [
+    "Batch",
+    "Journal",
+    "batches",
+    "copy_all",
+    "journal_lock",
+    "journal_name",
+    "paths",
+    "read_lines",
+    "read_tables",
+    "write_whole",
+]
 
 ROWS_A_LINE = 2000
+CHARACTERS_A_LINE = 4_000_000
 SUFFIX = ".jsonl"
+ORDER = ".order"
 
 
 class Batch(NamedTuple):
@@ -41,22 +61,32 @@ class Batch(NamedTuple):
 
 
 def batches(table: str, records: Iterable[dict[str, Any]], size: int = ROWS_A_LINE) -> Iterator[Batch]:
-    """Group records that share their columns into batches of at most `size` rows."""
+    """Group records that share their columns into batches of at most `size` rows, fewer where their texts are long."""
     columns: tuple[str, ...] = ()
     rows: list[list[Any]] = []
+    held = 0
     for record in records:
-        if tuple(record) != columns or len(rows) == size:
+        if tuple(record) != columns or len(rows) == size or held > CHARACTERS_A_LINE:
             if rows:
                 yield Batch(table, columns, rows)
-            columns, rows = tuple(record), []
-        rows.append(list(record.values()))
+            columns, rows, held = tuple(record), [], 0
+        values = list(record.values())
+        rows.append(values)
+        held += sum(len(value) for value in values if isinstance(value, str))
     if rows:
         yield Batch(table, columns, rows)
 
 
 def journal_name(stage: str, *parts: str) -> str:
-    """A file name for a stage: readable, and safe on every file system."""
-    return "-".join(re.sub(r"[^A-Za-z0-9_.]+", "_", part)[:60] for part in (stage, *parts)) + SUFFIX
+    """A file name for a stage: readable, safe on every file system, and different for different parts."""
+    return "-".join(_safe(part) for part in (stage, *parts)) + SUFFIX
+
+
+def _safe(part: str) -> str:
+    safe = re.sub(r"[^a-z0-9_.]+", "_", part)[:60]
+    if safe == part:
+        return part
+    return f"{safe}~{hashlib.blake2b(part.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
 
 
 @contextmanager
@@ -82,13 +112,20 @@ def journal_lock(folder: Path, name: str) -> Iterator[bool]:
 
 
 def write_whole(path: Path, batches_: Iterable[Batch]) -> None:
-    """Write a journal that appears complete or not at all, for stages that cost nothing to repeat."""
+    """Write a journal that appears complete or not at all, for stages that cost nothing to repeat.
+
+    Raises:
+        StoreError: it is there already; what a journal holds is never replaced.
+    """
+    if path.exists():
+        raise StoreError(f"{path} is there already and is never overwritten; `ethicsdb rebuild` reads it again")
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("wb") as stream:
         for batch in batches_:
             stream.write(batch.line())
         stream.flush()
         os.fsync(stream.fileno())
+    _enlist(path)
     partial.replace(path)
     _sync_folder(path.parent)
 
@@ -103,6 +140,8 @@ class Journal:
         self.path = path
         self.torn = _drop_torn_line(path)
         new = not path.exists()
+        if new:
+            _enlist(path)
         self._stream = path.open("ab")
         if new:
             _sync_folder(path.parent)
@@ -149,20 +188,60 @@ def _drop_torn_line(path: Path) -> int:
 
 
 def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, Batch]]:
-    """Complete lines from a byte offset on, each with the offset after it; a torn last line is left alone."""
+    """Complete lines from a byte offset on, each with the offset after it; a torn last line is left alone.
+
+    Raises:
+        StoreError: a line was changed by something else than this package.
+    """
     with path.open("rb") as stream:
         stream.seek(offset)
         for line in stream:
             if not line.endswith(b"\n"):
                 return
+            batch = _batch(line)
+            if batch is None:
+                raise StoreError(
+                    f"{path}: the line at byte {offset} is damaged; put the file back from a copy. "
+                    "What was read before is still in the database."
+                )
             offset += len(line)
-            body = json.loads(line)
-            yield offset, Batch(body["table"], tuple(body["columns"]), body["rows"])
+            yield offset, batch
+
+
+def _batch(line: bytes) -> Batch | None:
+    try:
+        body = json.loads(line)
+        batch = Batch(body["table"], tuple(body["columns"]), body["rows"])
+        return batch if all(len(row) == len(batch.columns) for row in batch.rows) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def paths(folder: Path) -> list[Path]:
-    """All journals, in the order in which a rebuild reads them."""
-    return sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+    """All journals, in the order in which they were begun."""
+    if not folder.is_dir():
+        return []
+    order = folder / ORDER
+    names = order.read_text(encoding="utf-8").splitlines() if order.exists() else []
+    begun = {name: number for number, name in reversed(list(enumerate(names)))}
+    found = [path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith(".")]
+    return sorted(found, key=lambda path: (begun.get(path.name, len(names)), path.name))
+
+
+def copy_all(folder: Path, to: Path) -> None:
+    """Copy all journals as they are now."""
+    to.mkdir()
+    for path in [*paths(folder), folder / ORDER]:
+        if path.exists():
+            shutil.copyfile(path, to / path.name)
+
+
+def _enlist(path: Path) -> None:
+    """Note that a journal is begun; a name without a file means that it never came to be."""
+    with (path.parent / ORDER).open("a", encoding="utf-8") as stream:
+        stream.write(path.name + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def read_tables(path: Path, tables: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -15,7 +15,7 @@ from ethicsdb.schemas.fingerprint import fingerprint
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["MIGRATIONS", "migrate", "view_texts"]
+__all__ = ["MIGRATIONS", "is_current", "migrate", "view_texts"]
 
 SCHEMA_KEY = "schema"
 
@@ -34,16 +34,10 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     Raises:
         StoreError: the file has been through a step that this version does not know.
     """
-    wanted = _schema_fingerprint()
-    if _stored(connection) == wanted:
+    if is_current(connection):
         return
+    wanted = _schema_fingerprint()
     done = _applied(connection)
-    unknown = [name for name, number in done.items() if number > len(MIGRATIONS)]
-    if unknown:
-        raise StoreError(
-            f"This database was written by a newer ethicsdb (step `{unknown[0]}`); "
-            "upgrade with `pip install --upgrade ethicsdb`"
-        )
     connection.execute("BEGIN")
     try:
         _create_missing(connection)
@@ -57,6 +51,21 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def is_current(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the file has this version's schema.
+
+    Raises:
+        StoreError: the file has been through a step that this version does not know.
+    """
+    unknown = [name for name, number in _applied(connection).items() if number > len(MIGRATIONS)]
+    if unknown:
+        raise StoreError(
+            f"This database was written by a newer ethicsdb (step `{unknown[0]}`); "
+            "upgrade with `pip install --upgrade ethicsdb`"
+        )
+    return _stored(connection) == _schema_fingerprint()
 
 
 def _now() -> datetime:
@@ -82,17 +91,14 @@ def _applied(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 
 def _create_missing(connection: duckdb.DuckDBPyConnection) -> None:
-    from duckdb_engine import Dialect
-    from sqlalchemy.schema import CreateTable
-
     from ethicsdb.registry.arrow import all_shapes
+    from ethicsdb.registry.ddl import create_table
     from ethicsdb.schemas.quantiles import t_quantile_rows
 
     new = not _has_table(connection, "t_quantile")
     for shape in all_shapes():
         # Not `create_all`: it commits, and the change must share its transaction with the record of it.
-        ddl = CreateTable(shape.table, if_not_exists=True).compile(dialect=Dialect())
-        connection.execute(str(ddl))
+        connection.execute(create_table(shape.table))
     if new:
         columns = [list(column) for column in zip(*t_quantile_rows(), strict=True)]
         connection.execute("INSERT INTO t_quantile SELECT unnest(?), unnest(?)", columns)
@@ -135,7 +141,3 @@ def _in_order(texts: dict[str, str]) -> list[str]:
             raise AssertionError(f"views refer to each other in a circle: {sorted(set(texts) - set(order))}")
         order.extend(ready)
     return order
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", text)))

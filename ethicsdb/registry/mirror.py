@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ethicsdb.registry.declared import Declarations
 
-__all__ = ["MirrorRows", "benchmark_rows", "dataset_row", "metric_rows", "mirror", "mirror_rows"]
+__all__ = ["MirrorRows", "benchmark_rows", "dataset_row", "metric_rows", "mirror", "mirror_rows", "mirrored"]
 
 MirrorRows = dict[str, list[dict[str, Any]]]
 
@@ -22,24 +22,33 @@ KEY = "declarations"
 
 
 def mirror(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> None:
-    """Bring the mirrored tables up to the declarations; rows of benchmark majors that are gone stay."""
-    wanted = fingerprint(rows)
-    held = connection.execute("SELECT value FROM meta WHERE key = ?", [KEY]).fetchone()
-    if held is not None and held[0] == wanted:
+    """Bring the mirrored tables up to the declarations; rows of benchmark majors that are gone stay.
+
+    Of a benchmark's declared major, figures that it no longer reports go: they must not stand beside the others.
+    """
+    if mirrored(connection, rows):
         return
     connection.execute("BEGIN")
     try:
-        # Figures that a declaration no longer prints must not stay beside ours.
         connection.execute("DELETE FROM published_result")
         connection.execute("DELETE FROM current_judge")
+        for benchmark in rows["benchmark"]:
+            parameters = [benchmark["name"], benchmark["major"]]
+            connection.execute("DELETE FROM metric WHERE benchmark = ? AND major = ?", parameters)
         for table, records in rows.items():
             for record in records:
                 _upsert(connection, table, record)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [KEY, wanted])
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [KEY, fingerprint(rows)])
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def mirrored(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> bool:
+    """Whether the file mirrors these rows already."""
+    held = connection.execute("SELECT value FROM meta WHERE key = ?", [KEY]).fetchone()
+    return held is not None and held[0] == fingerprint(rows)
 
 
 def _upsert(connection: duckdb.DuckDBPyConnection, table: str, record: dict[str, Any]) -> None:

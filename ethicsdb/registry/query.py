@@ -28,14 +28,13 @@ def query_database(
     """
     if not context.store.exists() and not any(context.store.journals.glob("*.jsonl")):
         raise QueryError(
-            f"There is no database at {context.store.path} yet; `ethicsdb quickstart` or `ethicsdb build DATASET` makes it."
+            f"There is no database at {context.store.path} yet; "
+            "`ethicsdb quickstart` or `ethicsdb build DATASET` makes it."
         )
     limits = limits or Limits()
-    with context.reading():
-        pass  # brings the file up to its journals
     try:
-        with context.store.shared():
-            return run_sql(context.store.path, sql, limits=limits, output=output, output_format=output_format)
-    except DatabaseBusyError:
+        with context.current() as store, store.shared():
+            return run_sql(store.path, sql, limits=limits, output=output, output_format=output_format)
+    except DatabaseBusyError:  # the other program came in between
         with context.folded_copy() as copy, copy.shared():
             return run_sql(copy.path, sql, limits=limits, output=output, output_format=output_format)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ethicsdb.registry import journal
 from ethicsdb.registry.ingest import ingest
 from ethicsdb.registry.mirror import MirrorRows
-from ethicsdb.registry.store import Store
+from ethicsdb.registry.store import DamagedError, ForeignLockError, Store
+from ethicsdb.schemas.errors import StoreError
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,9 +46,7 @@ def folded_copy(store: Store, rows: MirrorRows) -> Iterator[Store]:
     """A temporary database that holds what the journals hold."""
     with tempfile.TemporaryDirectory(prefix="ethicsdb-") as folder:
         copy = Store(Path(folder) / store.path.name)
-        copy.journals.mkdir()
-        for path in journal.paths(store.journals):
-            shutil.copyfile(path, copy.journals / path.name)
+        journal.copy_all(store.journals, copy.journals)
         ingest(copy, rows)
         yield copy
 
@@ -55,16 +54,42 @@ def folded_copy(store: Store, rows: MirrorRows) -> Iterator[Store]:
 def rebuild(store: Store, rows: MirrorRows) -> dict[str, tuple[int, str]]:
     """Replace the database file by one made from the journals; returns the new file's checksums.
 
-    The old file is replaced only when the new one is whole, under the writers' lock.
+    The old file is replaced only when the new one is whole, under the writers' lock. A damaged one is kept under
+    another name.
+
+    Raises:
+        ForeignLockError: another program holds the file.
+        StoreError: a journal that the old file was made from is gone, so that the new one would lack its rows.
     """
     with folded_copy(store, rows) as copy:
         with copy.reader() as connection:
             sums = checksums(connection)
-        fresh = store.path.with_name(f".{store.path.name}.rebuilt")
-        shutil.copyfile(copy.path, fresh)
-    with store.exclusive():
-        fresh.replace(store.path)
-        store.path.with_name(store.path.name + ".wal").unlink(missing_ok=True)
+        with store.exclusive():
+            if store.exists():
+                _give_up_old(store)
+            fresh = store.path.with_name(f".{store.path.name}.rebuilt")
+            shutil.copyfile(copy.path, fresh)
+            store.replace(fresh)
     # Journals may have grown meanwhile.
     ingest(store, rows)
     return sums
+
+
+def _give_up_old(store: Store) -> None:
+    """See that nothing is lost with the old file."""
+    try:
+        gone = [name for name in store.journals_read() if not (store.journals / name).exists()]
+    except DamagedError:
+        if not journal.paths(store.journals):
+            raise  # never ours
+        store.path.replace(store.path.with_name(store.path.name + ".damaged"))
+        return
+    except ForeignLockError:
+        raise ForeignLockError(
+            f"{store.path.name} is held open by another program; close it there, then rebuild again"
+        ) from None
+    if gone:
+        raise StoreError(
+            f"{store.journals / gone[0]} is gone, and a new database would lack its rows; put it back from a copy. "
+            f"{store.path.name} was left as it is."
+        )

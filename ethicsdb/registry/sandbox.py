@@ -41,8 +41,7 @@ class Limits:
 
     Attributes:
         seconds: wall-clock time from start to last row, the start of the process (about 0.25 s) included.
-        memory_mb: memory of DuckDB's operators in MiB; text under construction and threads get 0.5 GiB more, and
-            64 MiB a core.
+        memory_mb: memory of DuckDB's operators in MiB; the process as a whole gets 512 MiB more, for long texts.
         output_mb: size of the result file in MiB, and likewise of what is spilled to disk on the way.
     """
 
@@ -141,7 +140,8 @@ def run_sql(
         QueryLimitError: it needed more than its limits.
         DatabaseBusyError: another program has the file open for writing.
     """
-    check_text(sql)
+    for name, text in (("SQL", sql), ("database's path", str(database)), ("result's path", str(output))):
+        check_text(name, text)
     if not database.is_file():
         raise QueryError(f"There is no database file {database}.")
     scratch = new_scratch(database, output)
@@ -157,14 +157,14 @@ def run_sql(
     return Answer(reply["columns"], reply["types"], reply["rows"], output, file, output_format)
 
 
-def check_text(sql: str) -> None:
-    """Refuse text that has no UTF-8 form."""
+def check_text(name: str, text: str) -> None:
+    """Refuse text that has no UTF-8 form, which DuckDB does not take."""
     try:
-        sql.encode()
+        text.encode()
     except UnicodeEncodeError as error:
+        code, position = ord(text[error.start]), error.start + 1
         raise QueryError(
-            f"The SQL holds half a character (lone surrogate U+{ord(sql[error.start]):04X}, character"
-            f" {error.start + 1}), which no database can take."
+            f"The {name} is not valid Unicode: half a character (lone surrogate U+{code:04X}) at character {position}."
         ) from None
 
 

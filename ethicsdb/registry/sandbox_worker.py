@@ -37,6 +37,7 @@ OUT_OF_MEMORY = 75
 """Exit status of a process that its own watch ended for using too much memory."""
 
 MEBIBYTE = 1 << 20
+UNCOUNTED_MB = 512  # memory that a query may take beside what DuckDB counts
 BATCH_ROWS = 2048  # DuckDB's own step; more at once costs memory where rows are long, and gains no time
 GROUP_ROWS, GROUP_BYTES = 122_880, 64 * MEBIBYTE  # a Parquet row group
 TEXT_LENGTH = 4000  # of an error, which a query can make as long as it likes
@@ -85,15 +86,6 @@ def lower_limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (min(bounds), hard))
 
 
-def memory_allowance(memory_mb: int) -> int:
-    """Bytes this process may take beyond what it holds once the database is open.
-
-    DuckDB's own limit plus what it does not count: text being built, Arrow batches, and the 64 MiB of address space
-    that the C library reserves for each thread.
-    """
-    return (memory_mb + 512 + 64 * (os.cpu_count() or 1)) * MEBIBYTE
-
-
 def memory_used() -> tuple[int, int]:
     """Address space and resident bytes of this process; elsewhere than on Linux the first is 0."""
     try:
@@ -105,11 +97,15 @@ def memory_used() -> tuple[int, int]:
 
 
 def limit_memory(memory_mb: int) -> int:
-    """Bound the address space where the kernel enforces that; return the bound on resident bytes for the watch."""
+    """Bound the address space where the kernel enforces that; return the bound on resident bytes for the watch.
+
+    Both count from what the open database takes, and leave room for what DuckDB's own limit does not count: text under
+    construction and Arrow batches. Address space also goes into 64 MiB that the C library reserves for each thread.
+    """
     mapped, resident = memory_used()
-    allowance = memory_allowance(memory_mb)
+    allowance = (memory_mb + UNCOUNTED_MB) * MEBIBYTE
     if mapped:
-        lower_limit(resource.RLIMIT_AS, mapped + allowance)
+        lower_limit(resource.RLIMIT_AS, mapped + allowance + 64 * MEBIBYTE * (os.cpu_count() or 1))
     return resident + allowance
 
 
@@ -117,7 +113,7 @@ def watch(parent: int, scratch: str, memory: int) -> None:
     """End this process when its parent is gone or its memory is over the bound.
 
     Rather a watch than a death signal: that exists on Linux only and would leave the scratch directory behind. The
-    memory is watched because macOS does not enforce RLIMIT_AS.
+    memory is watched because macOS does not enforce RLIMIT_AS, and many cores make that bound wide.
     """
     while True:
         if os.getppid() != parent:

@@ -20,7 +20,7 @@ from ethicsdb.schemas.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["ForeignLockError", "Store", "flock"]
+__all__ = ["DamagedError", "ForeignLockError", "Store", "flock", "with_wal"]
 
 # Files are written so that DuckDB 1.5 clients can read them.
 STORAGE_VERSION = "v1.5.0"
@@ -29,6 +29,10 @@ NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "
 
 class ForeignLockError(StoreError):
     """Another program holds the database file open; ingest waits, reads go around."""
+
+
+class DamagedError(StoreError):
+    """The file is no database, or no longer one; its journals can make it anew."""
 
 
 class Store:
@@ -60,9 +64,38 @@ class Store:
         """
         from ethicsdb.registry.migrations import migrate
 
-        with self._locked(fcntl.LOCK_EX), _connection(self.path, read_only=False) as connection:
+        with self._locked(fcntl.LOCK_EX):
+            if not self.exists():
+                self._create()
+            with _connection(self.path, read_only=False) as connection:
+                migrate(connection)
+                yield connection
+
+    def _create(self) -> None:
+        """Make the file under another name first: a kill in between must not leave half a database under this one."""
+        from ethicsdb.registry.migrations import migrate
+
+        fresh = self.path.with_name(f".{self.path.name}.new")
+        for leftover in (fresh, with_wal(fresh)):
+            leftover.unlink(missing_ok=True)
+        with _connection(fresh, read_only=False) as connection:
             migrate(connection)
-            yield connection
+        self.replace(fresh)
+
+    def journals_read(self) -> list[str]:
+        """Names of the journals that the file was made from, under the writers' lock that the caller holds."""
+        with _connection(self.path, read_only=False) as connection:
+            known = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'journal'").fetchone()
+            found = connection.execute("SELECT name FROM journal").fetchall() if known and known[0] else []
+        return [name for (name,) in found]
+
+    def replace(self, fresh: Path) -> None:
+        """Put a whole file in this one's place, under the writers' lock that the caller holds."""
+        with fresh.open("rb") as stream:
+            os.fsync(stream.fileno())
+        # A log belongs to the file beside it. Gone first, a kill in between only loses what the journals have.
+        with_wal(self.path).unlink(missing_ok=True)
+        fresh.replace(self.path)
 
     @contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -95,6 +128,11 @@ class Store:
             yield
 
 
+def with_wal(path: Path) -> Path:
+    """Where DuckDB keeps a file's write-ahead log."""
+    return path.with_name(path.name + ".wal")
+
+
 @contextmanager
 def flock(path: Path, mode: int) -> Iterator[None]:
     """Hold an advisory lock on a side file; the system releases it when the process dies."""
@@ -117,11 +155,16 @@ def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
     try:
         connection = duckdb.connect(str(path), read_only=read_only, config=config)
     except duckdb.IOException as error:
-        if "lock" in str(error).lower():
+        if str(error).startswith("IO Error: Could not set lock on file"):
             raise ForeignLockError(f"{path.name} is held open by another program") from error
-        raise StoreError(f"{path} can't be opened as a database: {_first_line(error)}") from error
+        raise _unusable(path, error) from error
+    except duckdb.ConnectionException as error:
+        # A notebook that has opened the file itself is a foreign client within this very process.
+        if "different configuration" in str(error):
+            raise ForeignLockError(f"{path.name} is held open by this program itself") from error
+        raise _unusable(path, error) from error
     except duckdb.Error as error:
-        raise StoreError(f"{path} can't be opened as a database: {_first_line(error)}") from error
+        raise _unusable(path, error) from error
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
@@ -129,8 +172,19 @@ def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
         connection.close()
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+def _unusable(path: Path, error: Exception) -> StoreError:
+    if path.is_dir():
+        return StoreError(f"{path} is a folder; name a file in it for the database (--database or ETHICSDB_DATABASE)")
+    told = str(error).splitlines()[0].replace(f'"{path}"', path.name)
+    sentence = f"{path} can't be opened as a database ({told})"
+    if "not a valid DuckDB database" not in told and "Corrupt" not in told:
+        return StoreError(sentence)
+    mend = f"; `ethicsdb --database {path} rebuild` makes it anew from its journals"
+    return DamagedError(sentence + (mend if _has_journals(path) else ""))
+
+
+def _has_journals(path: Path) -> bool:
+    return any(path.with_name(path.name + ".journal").glob("*.jsonl"))
 
 
 def _refuse_unsafe_places(path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ethicsdb.registry.declared import Declarations
 from ethicsdb.runners.parsers import parser_of
 from ethicsdb.schemas.declared import BenchmarkDeclaration, JudgeDeclaration, ModelDeclaration, Prompt, Sampling
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
@@ -17,10 +16,8 @@ from ethicsdb.schemas.rubrics import RubricDeclaration
 
 __all__ = [
     "Identity",
-    "JudgeParts",
     "declared_remote",
     "judge_identity",
-    "judge_of",
     "model_identity",
     "prompt_identity",
     "request_hash",
@@ -113,24 +110,6 @@ def judge_identity(judge: JudgeDeclaration, rubric: RubricDeclaration, model: Id
         "identity": _text(identity),
     }
     return Identity(mark, record)
-
-
-@dataclass(frozen=True)
-class JudgeParts:
-    """A judge with all that it is made of."""
-
-    identity: Identity
-    model: Identity | None
-    declaration: JudgeDeclaration
-    rubric: RubricDeclaration
-
-
-def judge_of(declarations: Declarations, name: str) -> JudgeParts:
-    """The declared judge of that name. Raises NotFoundError for an unknown judge, rubric or model."""
-    judge = declarations.judge(name)
-    rubric = declarations.rubric(judge.rubric)
-    model = declared_remote(declarations.model(judge.model)) if judge.model else None
-    return JudgeParts(judge_identity(judge, rubric, model), model, judge, rubric)
 
 
 def run_identity(

@@ -35,7 +35,9 @@ def fill(template: str, values: dict[str, Any]) -> str:
         if name is None:
             continue
         if name not in values or form or conversion:
-            raise DeclarationError(f"`{{{name}}}` in a template is no field here; there are {', '.join(sorted(values))}")
+            raise DeclarationError(
+                f"`{{{name}}}` in a template is no field here; there are {', '.join(sorted(values))}"
+            )
         value = values[name]
         parts.append("" if value is None else str(value))
     return "".join(parts)

@@ -31,8 +31,9 @@ def verdict_batches(judge: str, judged: Iterable[Judged]) -> Iterator[Batch]:
         key = verdict_identity(each.subject, judge, each.answer)
         verdicts.append(_record(key, judge, each))
         labels.extend({"verdict_id": key, "attribute": name, "value": value} for name, value in each.reading.labels)
-    yield from batches("verdict", verdicts)
+    # Labels first: a verdict that is there has all its labels, wherever a kill fell.
     yield from batches("verdict_label", labels)
+    yield from batches("verdict", verdicts)
 
 
 def _record(key: str, judge: str, each: Judged) -> dict[str, Any]:

@@ -152,6 +152,7 @@ class Run(Catalog, table=True):
     model_fingerprint: str
     prompt_fingerprint: str | None = None
     sampling: str  # JSON
+    item_limit: int | None = None  # asked only so many items, drawn by their hash; NULL: all
     n_expected: int
     role: str  # evaluation | annotation_sample (answers that people labelled: on agreement boards only)
     source: str  # run | import

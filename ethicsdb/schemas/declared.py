@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import Formatter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -102,7 +103,11 @@ class Prompt(Strict):
     @field_validator("template")
     @classmethod
     def _holds_a_field(cls, value: str) -> str:
-        if "{" not in value:
+        try:
+            names = [name for _, name, _, _ in Formatter().parse(value) if name is not None]
+        except ValueError as error:
+            raise ValueError(f"its braces do not match ({error}); write {{{{ and }}}} for plain ones") from error
+        if not names:
             raise ValueError("the template holds no {field}, so every item would be asked the same")
         return value
 
@@ -190,6 +195,9 @@ class ModelDeclaration(Strict):
     context: int | None = Field(default=None, ge=1)
     price: Price | None = None
     concurrency: int = Field(default=8, ge=1, le=1024)
+    weights_sha256: str | None = Field(
+        default=None, pattern="^[0-9a-f]{64}$", description="of an embedded model's file"
+    )
     json_schema: bool = Field(default=False, description="the endpoint holds answers to a JSON schema")
 
 

@@ -10,6 +10,7 @@ from ethicsdb.schemas.tables import Fact
 __all__ = [
     "Annotation",
     "BuildReport",
+    "Call",
     "Conflict",
     "ImportRow",
     "Item",
@@ -120,6 +121,7 @@ class RunItem(Fact, table=True):
     __mapper_args__: ClassVar = {"primary_key": ["run_id", "row", "sample_number"]}
     __tablename__ = "run_item"
     content_key: ClassVar = ("run_id", "row", "sample_number")
+    shared: ClassVar = True
 
     run_id: str
     row: int  # of the data set version
@@ -134,6 +136,7 @@ class ImportRow(Fact, table=True):
     __mapper_args__: ClassVar = {"primary_key": ["import_name", "row"]}
     __tablename__ = "import_row"
     content_key: ClassVar = ("import_name", "row")
+    shared: ClassVar = True
 
     import_name: str
     row: int
@@ -146,6 +149,7 @@ class Verdict(Fact, table=True):
 
     __mapper_args__: ClassVar = {"primary_key": ["verdict_id"]}
     content_key: ClassVar = ("verdict_id",)
+    shared: ClassVar = True
 
     verdict_id: str  # fingerprint of (subject, judge, judge's answer)
     subject_kind: str  # response
@@ -165,6 +169,7 @@ class VerdictLabel(Fact, table=True):
     __mapper_args__: ClassVar = {"primary_key": ["verdict_id", "attribute", "value"]}
     __tablename__ = "verdict_label"
     content_key: ClassVar = ("verdict_id", "attribute", "value")
+    shared: ClassVar = True
 
     verdict_id: str
     attribute: str  # safety, safety_published, refusal, action, ...
@@ -176,6 +181,7 @@ class Annotation(Fact, table=True):
 
     __mapper_args__: ClassVar = {"primary_key": ["subject_kind", "subject_id", "annotator", "attribute", "source"]}
     content_key: ClassVar = ("subject_kind", "subject_id", "annotator", "attribute", "source")
+    shared: ClassVar = True
 
     subject_kind: str
     subject_id: str
@@ -199,3 +205,15 @@ class Conflict(Fact, table=True):
     journal: str  # the one that came later
     kept: str
     other: str
+
+
+class Call(Fact, table=True):
+    """A call that was begun. One without a `response` of its number was in flight when the run was stopped."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["response_key", "try_number", "started_at"]}
+    content_key: ClassVar = ("response_key", "try_number", "started_at")
+    shared: ClassVar = True
+
+    response_key: str
+    try_number: int
+    started_at: datetime

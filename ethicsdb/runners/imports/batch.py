@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ethicsdb.runners.imports.common import read_bytes
+from ethicsdb.runners.imports.common import OUTCOME, read_bytes
 from ethicsdb.schemas.errors import SourceError
 
 __all__ = ["BatchLine", "read_batch"]
 
-_NUMBER = re.compile(r"(\d+)$")
+_NUMBER = re.compile(r"([0-9]{1,15})$")
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def read_batch(path: Path) -> list[BatchLine]:
     for number, record in _objects(path):
         line = _line(path.name, number, record)
         if line.row in found:
-            raise SourceError(f"{path.name}, line {number}: row {line.row} is answered twice. Nothing was imported.")
+            raise SourceError(f"{path.name}, line {number}: row {line.row} is answered twice. {OUTCOME}")
         found[line.row] = line
     if not found:
-        raise SourceError(f"{path.name}: the file holds no lines. Nothing was imported.")
+        raise SourceError(f"{path.name}: the file holds no lines. {OUTCOME}")
     return [found[row] for row in sorted(found)]
 
 
@@ -60,14 +60,14 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(line.decode("utf-8-sig", "surrogatepass"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            what = error.msg if isinstance(error, json.JSONDecodeError) else "not UTF-8"
+        except (ValueError, RecursionError) as error:
+            what = error.msg if isinstance(error, json.JSONDecodeError) else "not readable as UTF-8 JSON"
             raise SourceError(
                 f"{path.name}, line {number}: not a line of OpenAI Batch output ({what}); "
-                "if the file was cut off, download it again. Nothing was imported."
+                f"if the file was cut off, download it again. {OUTCOME}"
             ) from error
         if not isinstance(record, dict):
-            raise SourceError(f"{path.name}, line {number}: expected a JSON object. Nothing was imported.")
+            raise SourceError(f"{path.name}, line {number}: expected a JSON object. {OUTCOME}")
         yield number, record
 
 
@@ -77,37 +77,57 @@ def _line(name: str, number: int, record: dict[str, Any]) -> BatchLine:
     if match is None:
         raise SourceError(
             f"{name}, line {number}, field `custom_id`: expected text that ends in the row number "
-            f"(`request-0`), found {custom!r}. Nothing was imported."
+            f"(`request-0`), found {custom!r}. {OUTCOME}"
         )
     row = int(match[1])
-    response = record.get("response") or {}
-    if record.get("error") or response.get("status_code") != 200:
-        fault = record.get("error") or (response.get("body") or {}).get("error") or {}
-        code = fault.get("code") or f"http_{response.get('status_code')}"
-        return BatchLine(row, "error", None, None, error_code=str(code))
     try:
-        return _answered(row, response["body"])
-    except (KeyError, IndexError, TypeError) as error:
-        raise SourceError(
-            f"{name}, line {number}: expected `response.body.choices[0].message.content`, which is not there. "
-            "Nothing was imported."
-        ) from error
+        response = _typed(record, "response", dict) or {}
+        if record.get("error") or response.get("status_code") != 200:
+            return BatchLine(row, "error", None, None, error_code=_error_code(record, response))
+        return _answered(row, _typed(response, "body", dict) or {})
+    except _ShapeError as error:
+        raise SourceError(f"{name}, line {number}, field {error}. {OUTCOME}") from error
+
+
+class _ShapeError(Exception):
+    """A part of a line is not what the format says: `name`: expected what, found what."""
+
+
+def _typed(value: dict[str, Any], name: str, kind: type) -> Any:
+    """A part that is of that type, or absent."""
+    found = value.get(name)
+    if found is None or (isinstance(found, kind) and not isinstance(found, bool)):
+        return found
+    raise _ShapeError(f"`{name}`: expected {WORDS[kind]}, found {type(found).__name__}")
+
+
+WORDS = {dict: "an object", str: "text", int: "a whole number", list: "a list"}
+
+
+def _error_code(record: dict[str, Any], response: dict[str, Any]) -> str:
+    for fault in (record.get("error"), (_typed(response, "body", dict) or {}).get("error")):
+        if isinstance(fault, dict) and fault.get("code"):
+            return str(fault["code"])
+    return f"http_{response['status_code']}" if response.get("status_code") not in (None, 200) else "failed"
 
 
 def _answered(row: int, body: dict[str, Any]) -> BatchLine:
-    choice = body["choices"][0]
-    message = choice["message"]
-    content, refusal = message.get("content"), message.get("refusal")
-    if content is None and refusal is None and choice.get("finish_reason") != "content_filter":
-        raise KeyError("content")
-    usage = body.get("usage") or {}
+    choices = _typed(body, "choices", list)
+    if not choices or not isinstance(choices[0], dict):
+        raise _ShapeError("`response.body.choices`: expected a list with an answer in it")
+    message = _typed(choices[0], "message", dict) or {}
+    finish = _typed(choices[0], "finish_reason", str)
+    content, refusal = _typed(message, "content", str), _typed(message, "refusal", str)
+    if content is None and refusal is None and finish != "content_filter":
+        raise _ShapeError("`response.body.choices[0].message.content`: expected the judge's text, found nothing")
+    usage = _typed(body, "usage", dict) or {}
     return BatchLine(
         row=row,
-        status="filtered" if choice.get("finish_reason") == "content_filter" else "completed",
+        status="filtered" if finish == "content_filter" else "completed",
         text=content if content is not None else refusal,
-        model=body.get("model"),
-        finish_reason=choice.get("finish_reason"),
-        prompt_tokens=usage.get("prompt_tokens"),
-        completion_tokens=usage.get("completion_tokens"),
-        system_fingerprint=body.get("system_fingerprint"),
+        model=_typed(body, "model", str),
+        finish_reason=finish,
+        prompt_tokens=_typed(usage, "prompt_tokens", int),
+        completion_tokens=_typed(usage, "completion_tokens", int),
+        system_fingerprint=_typed(body, "system_fingerprint", str),
     )

@@ -21,8 +21,21 @@ from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import short
 
-__all__ = ["Imported", "Target", "answer_record", "open_target", "run_records", "store_import"]
+__all__ = [
+    "NOT_ASKED_HERE",
+    "OUTCOME",
+    "Imported",
+    "Target",
+    "answer_record",
+    "import_journal",
+    "occurrences",
+    "open_target",
+    "read_bytes",
+    "run_records",
+    "store_import",
+]
 
+OUTCOME = "Nothing was imported."
 NOT_ASKED_HERE = '{"imported":true}'  # settings of answers that others drew are unknown, and no settings of ours
 
 
@@ -124,11 +137,15 @@ def occurrences(item_ids: Iterable[str]) -> list[int]:
     return out
 
 
+def import_journal(context: Context, kind: str, identity: str) -> Path:
+    """Where the journal of an import stands, or will stand."""
+    return context.store.journals / journal.journal_name("import", kind, short(identity, 16))
+
+
 def store_import(context: Context, kind: str, identity: str, make: Callable[[], Iterable[Batch]]) -> bool:
     """Write an import's journal, once; returns whether it was new."""
-    name = journal.journal_name("import", kind, short(identity, 16))
-    path = context.store.journals / name
-    with journal.journal_lock(context.store.journals, name):
+    path = import_journal(context, kind, identity)
+    with journal.journal_lock(context.store.journals, path.name):
         new = not path.exists()
         if new:
             journal.write_whole(path, make())

@@ -13,7 +13,6 @@ from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.identity import (
     Identity,
-    judge_of,
     model_identity,
     response_key,
 )
@@ -28,6 +27,7 @@ from ethicsdb.runners.imports.common import (
     run_records,
     store_import,
 )
+from ethicsdb.runners.models import judge_of
 from ethicsdb.runners.reading import Reading, read_verdict
 from ethicsdb.runners.verdicts import Judged, verdict_batches
 from ethicsdb.schemas.errors import NotFoundError, SourceError
@@ -90,8 +90,8 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
     _check_writer(what, lines, judge.model)
     sha256 = sha256_file(what.path)
     mark = fingerprint(
-        ["judge outputs", sha256, what.benchmark, target.benchmark.major, target.version.fingerprint, what.model,
-         what.revision, what.rows_of, judge.identity.fingerprint]
+        ["judge outputs", sha256, target.benchmark.name, target.benchmark.major, target.version.fingerprint, what.model,
+         what.revision or "unknown", what.rows_of, judge.identity.fingerprint]
     )  # fmt: skip
     if what.model is not None:
         base, subjects = _answers_unseen(target, what, sha256)
@@ -177,7 +177,9 @@ def _earlier_rows(context: Context, target: Target, name: str) -> list[_Subject]
         raise NotFoundError(f"No import of answers is called `{name}`; {have}.")
     missing = [row for row, _, item in rows if item not in payloads]
     if missing:
-        raise SourceError(f"The import {name} is about items that {target.version.dataset} {target.version.version} lacks.")
+        raise SourceError(
+            f"The import {name} is about items that {target.version.dataset} {target.version.version} lacks."
+        )
     return [_Subject(key, payloads[item]) for _, key, item in rows]
 
 

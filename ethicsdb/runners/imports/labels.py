@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
+from ethicsdb.registry.tabular import decode, read_delimited
 from ethicsdb.runners.identity import Identity, model_identity, request_hash
 from ethicsdb.runners.imports.common import (
+    OUTCOME,
     Imported,
     Target,
     answer_record,
+    import_journal,
     open_target,
     read_bytes,
     run_records,
@@ -67,58 +68,81 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     The cluster of a label is its question, since the answers of several models to one question are not independent.
 
     Raises:
-        SourceError: a column is missing, a cell is empty, or a question is not in the benchmark's data.
+        SourceError: a column is missing, a cell is empty, a question is not in the benchmark's data, one person gives
+            one answer two labels, or another import has the name already.
     """
     target = open_target(context, sheet.benchmark)
-    rows = _read(sheet, target)
+    columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
+    rows = _read(sheet, columns, target)
     name = sheet.name or sheet.path.stem
-    sha256 = sha256_file(sheet.path)
-    mark = fingerprint(["labels", sha256, name, sheet.benchmark, target.benchmark.major, target.version.fingerprint, sheet.attribute, sheet.columns])
-    new = store_import(context, "labels", mark, lambda: _batches(target, rows, (name, sheet.attribute, sha256)))
-    return Imported(name, new, len(rows), dict(Counter(f"{row.model}: {row.label}" for row in rows)), _alignment(target))
+    identity = {
+        "import": "labels",
+        "file": sha256_file(sheet.path),
+        "name": name,
+        "benchmark": [target.benchmark.name, target.benchmark.major],
+        "version": target.version.fingerprint,
+        "attribute": sheet.attribute,
+        "columns": columns,
+    }
+    mark = fingerprint(identity)
+    # The same columns of the same file are the same answers, whatever else is read from it.
+    source = {"file": identity["file"], "columns": [columns[each] for each in ("question", "model", "response")]}
+    with journal.journal_lock(context.store.journals, journal.journal_name("import", "name", name)):
+        _check_name(context, name, mark)
+        new = store_import(context, "labels", mark, lambda: _batches(target, rows, (name, sheet.attribute, source)))
+    counts = Counter(f"{row.model}: {row.label}" for row in rows)
+    return Imported(name, new, len(rows), dict(counts), _alignment(target))
+
+
+def _check_name(context: Context, name: str, mark: str) -> None:
+    """Rows of an import are found by its name, so that two can't share one."""
+    if import_journal(context, "labels", mark).exists():
+        return
+    with context.reading() as connection:
+        taken = connection.execute("SELECT 1 FROM import_row WHERE import_name = ?", [name]).fetchone()
+    if taken:
+        raise SourceError(f"Another import is called `{name}` already; give this one a --name of its own. {OUTCOME}")
 
 
 def _alignment(target: Target) -> str:
     return f"{target.version.dataset} {target.version.version} by the question's text"
 
 
-def _read(sheet: LabelSheet, target: Target) -> list[_Row]:
+def _read(sheet: LabelSheet, columns: dict[str, str], target: Target) -> list[_Row]:
     unknown = sorted(set(sheet.columns) - set(COLUMNS))
     if unknown:
         raise SourceError(f"--map {unknown[0]}: there is no such field; a sheet has {', '.join(COLUMNS)}.")
-    text = _text(sheet.path)
-    csv.field_size_limit(sys.maxsize)
-    try:
-        cells = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise SourceError(f"{sheet.path.name}: not valid CSV ({error}). Nothing was imported.") from error
+    file = sheet.path.name
+    text = decode(file, read_bytes(sheet.path), "utf-8", OUTCOME)
+    cells = list(read_delimited(file, text, ",", OUTCOME))
     if not cells:
-        raise SourceError(f"{sheet.path.name}: no rows below the header. Nothing was imported.")
-    columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
-    for name in REQUIRED:
+        raise SourceError(f"{file}: there are no rows in it. {OUTCOME}")
+    for name in [*REQUIRED, *(name for name in sheet.columns if name not in REQUIRED)]:
         if columns[name] not in cells[0]:
             have = ", ".join(f"`{column}`" for column in cells[0])
             raise SourceError(
-                f"{sheet.path.name}: column `{columns[name]}` is missing; the file has {have}. "
-                f"Say which it is: --map {name}=COLUMN. Nothing was imported."
+                f"{file}: column `{columns[name]}` is missing; the file has {have}. "
+                f"Say which it is: --map {name}=COLUMN. {OUTCOME}"
             )
-    find = _finder(target)
-    return [_row(sheet.path.name, number, record, columns, find) for number, record in enumerate(cells, start=1)]
+    find = _Finder(target)
+    rows = [_row(file, number, record, columns, find) for number, record in enumerate(cells, start=1)]
+    _check_labels(file, rows)
+    return rows
 
 
-def _text(path: Path) -> str:
-    raw = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
-    try:
-        return raw.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise SourceError(
-            f"{path.name}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8. "
-            "Nothing was imported."
-        ) from error
+def _check_labels(file: str, rows: list[_Row]) -> None:
+    """One person says one thing of one answer."""
+    first: dict[tuple[str, ...], _Row] = {}
+    for row in rows:
+        before = first.setdefault((row.annotator, row.model, row.item.item_id, row.response), row)
+        if before.label != row.label:
+            raise SourceError(
+                f"{file}, rows {before.number} and {row.number}: `{row.annotator}` calls one answer both "
+                f"`{before.label}` and `{row.label}`; tell people apart: --map annotator=COLUMN. {OUTCOME}"
+            )
 
 
-class _finder:  # noqa: N801  (used as a function)
+class _Finder:
     """Finds the item of a question: by its exact text, else by its text without outer whitespace."""
 
     def __init__(self, target: Target) -> None:
@@ -137,39 +161,42 @@ class _finder:  # noqa: N801  (used as a function)
         if len(items) == 1:
             return found[0]
         what = f"stands for {len(items)} different items of" if items else "is not in"
-        raise SourceError(f"{where}: the question `{question[:60]}` {what} {self.where}. Nothing was imported.")
+        raise SourceError(f"{where}: the question `{question[:60]}` {what} {self.where}. {OUTCOME}")
 
 
-def _row(name: str, number: int, record: dict[str, Any], columns: dict[str, str], find: _finder) -> _Row:
+def _row(name: str, number: int, record: dict[str, Any], columns: dict[str, str], find: _Finder) -> _Row:
     where = f"{name}, row {number}"
-    if None in record or None in record.values():
-        raise SourceError(f"{where}: not as many cells as the header has. Nothing was imported.")
     for needed in ("question", "model", "label"):
         if not record[columns[needed]].strip():
-            raise SourceError(f"{where}, field `{columns[needed]}`: the cell is empty. Nothing was imported.")
+            raise SourceError(f"{where}, field `{columns[needed]}`: the cell is empty; expected a {needed}. {OUTCOME}")
     return _Row(
         number=number,
         item=find(where, record[columns["question"]]),
         model=record[columns["model"]],
         response=record[columns["response"]],
-        label=record[columns["label"]],
+        label=record[columns["label"]].strip(),
         annotator=record.get(columns["annotator"]) or "people",
     )
 
 
-def _batches(target: Target, rows: list[_Row], what: tuple[str, str, str]) -> Iterator[Batch]:
-    name, attribute, sha256 = what
+def _batches(target: Target, rows: list[_Row], what: tuple[str, str, dict[str, Any]]) -> Iterator[Batch]:
+    name, attribute, source = what
     by_model: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         by_model[row.model].append(row)
     keys: dict[int, tuple[str, str]] = {}
     for model_name, labelled in by_model.items():
-        model = model_identity(model_name, "import", model_name, "unknown", {"answers_sha256": sha256})
-        yield from _one_model(target, model, sha256, labelled, keys)
+        model = model_identity(model_name, "import", model_name, "unknown", {"answers": source})
+        yield from _one_model(target, model, source["file"], labelled, keys)
     yield from batches(
         "import_row",
         (
-            {"import_name": name, "row": row.number - 1, "run_id": keys[row.number][0], "response_key": keys[row.number][1]}
+            {
+                "import_name": name,
+                "row": row.number - 1,
+                "run_id": keys[row.number][0],
+                "response_key": keys[row.number][1],
+            }
             for row in rows
         ),
     )

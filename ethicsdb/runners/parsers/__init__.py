@@ -9,11 +9,11 @@ __all__ = ["parser_of"]
 
 def parser_of(rubric: NumberedRubric | ClassRubric | RefusalRubric) -> tuple[str, str]:
     """Name and version of the parser that reads a rubric's answers; both enter the judge's fingerprint."""
-    from ethicsdb.runners import refusal
     from ethicsdb.runners.parsers import classes, numbered
+    from ethicsdb.runners.refusal import RULES_VERSION
 
     if isinstance(rubric, NumberedRubric):
         return "numbered", numbered.PARSER_VERSION
     if isinstance(rubric, ClassRubric):
         return "classes", classes.PARSER_VERSION
-    return "refusal_rules", refusal.RULES_VERSION
+    return "refusal_rules", RULES_VERSION

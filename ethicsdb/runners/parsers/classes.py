@@ -39,7 +39,9 @@ class ClassAnswer:
 
 def parse_class(text: str, classes: Collection[int]) -> ClassAnswer:
     """The class that the text marks as its answer, if it is one of `classes`."""
-    plain = unicodedata.normalize("NFKC", text[:_LONGEST] if len(text) <= _LONGEST else text[:_LONGEST // 2] + "\n" + text[-_LONGEST // 2 :])
+    plain = unicodedata.normalize(
+        "NFKC", text[:_LONGEST] if len(text) <= _LONGEST else text[: _LONGEST // 2] + "\n" + text[-_LONGEST // 2 :]
+    )
     found = _from_json(plain)
     if not found:
         alone = _ALONE.fullmatch(plain)

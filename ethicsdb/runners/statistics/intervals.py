@@ -52,8 +52,8 @@ class Interval:
     """An estimate with its two-sided confidence interval, in the units of the values.
 
     `stderr` is None where the estimated variance would be zero (a lie) or can't be estimated; `low` and `high` are None
-    together, exactly where `method` is "none". `df` is None except for the cluster-robust (CR2) methods. `n` counts items, `clusters` the
-    groups they came in. Methods are the keys of `METHODS`.
+    together, exactly where `method` is "none". `df` is None except for the cluster-robust (CR2) methods. `n` counts
+    items, `clusters` the groups they came in. Methods are the keys of `METHODS`.
     """
 
     value: float

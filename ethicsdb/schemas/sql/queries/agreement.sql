@@ -1,5 +1,7 @@
--- Judges against people, for one benchmark.
+-- Judges against people, for one benchmark and the judges as they are declared now.
 SELECT *
 FROM judge_agreement
 WHERE benchmark = $benchmark AND major = $major
-ORDER BY judge, annotator, attribute, rule, slice = 'overall' DESC, slice_value
+  -- Not a join: two declared judges may be one and the same.
+  AND judge_fingerprint IN (SELECT fingerprint FROM current_judge)
+ORDER BY judge, annotator, attribute, rule DESC, slice = 'overall' DESC, slice_value

@@ -1,6 +1,6 @@
 -- Confidence intervals of rates and means, by cluster: the same numbers as runners/statistics/intervals.py.
 --
--- A complete SELECT, to be embedded as `WITH cluster_sum AS (...), score_interval AS (<this text>) SELECT ...`.
+-- The view `score_interval`; or, for other clusters, `WITH cluster_sum AS (...), score_interval AS (<this text>) ...`.
 -- Reads  cluster_sum(k, n_g, s_g, lo, hi)  one row per board row `k` (any type, NULL too) and cluster: how many
 --                                          items (clusters of 0 are left out), the sum of their values, and the
 --                                          range that one value can have, the same in all rows of a `k` (0 and 1

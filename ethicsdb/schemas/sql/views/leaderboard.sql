@@ -1,8 +1,8 @@
 -- All boards: every metric of every benchmark, overall and by slice, with n, coverage and interval; published figures
--- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, judge, metric and slice;
--- equal values share a rank.
+-- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, item limit, judge,
+-- metric and slice; equal values share a rank.
 WITH asked AS (
-    SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, sum(s_g) AS hits
+    SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, coalesce(sum(s_g), 0) AS hits
     FROM cluster_sum
     GROUP BY k
 ),
@@ -12,6 +12,7 @@ ours AS (
         run.major,
         run.dataset,
         run.version,
+        run.item_limit,
         model.name AS model,
         judge.name AS judge,
         asked.k.metric AS metric,
@@ -36,17 +37,17 @@ ours AS (
         asked.k.run_id AS run_id,
         asked.k.judge AS judge_fingerprint,
         run.model_fingerprint,
-        current_judge.fingerprint IS NOT NULL AS current
+        -- Not a join: two declared judges may be one and the same.
+        asked.k.judge IN (SELECT fingerprint FROM current_judge) AS current
     FROM asked
     LEFT JOIN score_interval ON score_interval.k = asked.k
     JOIN run ON run.run_id = asked.k.run_id AND run.role = 'evaluation'
     JOIN model ON model.fingerprint = run.model_fingerprint
     JOIN judge ON judge.fingerprint = asked.k.judge
-    LEFT JOIN current_judge ON current_judge.fingerprint = asked.k.judge
 ),
 published AS (
     SELECT
-        benchmark, major, NULL, NULL, model, judge, metric, slice, slice_value,
+        benchmark, major, NULL, NULL, NULL, model, judge, metric, slice, slice_value,
         value, NULL, NULL, NULL, NULL, NULL, n, hits, n, NULL, NULL, NULL, NULL,
         'published', paper || ', ' || table_name, NULL, NULL, NULL, true
     FROM published_result
@@ -63,7 +64,7 @@ SELECT
     metric.rule,
     CASE WHEN board.source <> 'published' AND board.value IS NOT NULL THEN
         rank() OVER (
-            PARTITION BY board.benchmark, board.major, board.version, board.judge_fingerprint, board.metric,
+            PARTITION BY board.benchmark, board.major, board.version, board.item_limit, board.judge_fingerprint, board.metric,
                          board.slice, board.slice_value, board.source = 'published', board.value IS NULL
             ORDER BY CASE WHEN metric.direction = 'lower' THEN board.value ELSE -board.value END
         )

@@ -5,6 +5,7 @@ SELECT
     major,
     dataset,
     version,
+    item_limit,
     model,
     judge,
     max(value) FILTER (metric = 'unsafe_rate' AND slice_value = 'direct') AS unsafe_direct,

@@ -1,0 +1,32 @@
+"""`ethicsdb judge RUN --judge J`."""
+
+from __future__ import annotations
+
+import click
+
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+
+__all__ = ["command"]
+
+
+@click.command("judge")
+@click.argument("run")
+@click.option("--judge", required=True, help="A declared judge (`ethicsdb list judge`).")
+@click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls at a time.")
+@json_option
+@click.pass_context
+def command(context: click.Context, run: str, judge: str, concurrency: int | None, json_: bool) -> None:
+    """Judge a run's stored answers, without asking its model.
+
+    RUN is a run's id or its first digits (`ethicsdb runs`). Verdicts of all judges stay beside each other.
+    """
+    registry = open_registry(context)
+    judged = registry.judge(run, judge=judge, concurrency=concurrency)
+    notices(registry)
+    if json_:
+        click.echo(as_json(judged))
+        return
+    told = ", ".join(f"{count:,} {status}" for status, count in sorted(judged.statuses.items())) or "none"
+    click.echo(f"judged by {judged.judge}: {judged.subjects:,} answers ({told})")
+    if judged.without_text:
+        click.echo(f"{judged.without_text:,} answers are known to exist but their text is not here; not judged")

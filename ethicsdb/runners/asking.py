@@ -1,0 +1,185 @@
+"""Asking many requests: bounded, counted, journalled before anything uses them.
+
+Before a call an intent line is written, and the answer the moment its body is read. After a kill the journal therefore
+holds every answer that came, and names the calls that were in flight; at most those are repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from ethicsdb.registry.journal import Journal, batches
+from ethicsdb.runners.backends.base import Ask, Backend, Reply
+from ethicsdb.runners.identity import sampling_json
+from ethicsdb.runners.progress import Progress
+from ethicsdb.schemas.errors import EthicsdbError, InterruptedRunError, ModelError
+
+__all__ = ["Job", "ask_all"]
+
+MAX_TRIES = 5  # calls a request in one command
+UNREACHABLE_LIMIT = 8  # calls in a row that reach nobody, after which the endpoint counts as gone
+LONGEST_PAUSE = 60.0
+SYNC_EVERY = 0.5  # seconds between fsyncs: what a power cut, not a kill, could lose
+STOPPED = "Stopped; every answer that came is kept, and the same command goes on from here."
+GRACE = 20.0  # seconds that calls in flight get to end after Ctrl-C
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request to be asked, its key, and the tries that it has had."""
+
+    response_key: str
+    request_hash: str
+    ask: Ask
+    tries: int
+
+
+@dataclass
+class _State:
+    """What the workers share."""
+
+    backend: Backend
+    journal: Journal
+    progress: Progress
+    jobs: Iterator[Job]
+    stopping: bool = False
+    unreachable: int = 0
+    synced: float = field(default_factory=time.monotonic)
+
+
+def ask_all(backend: Backend, journal: Journal, jobs: Sequence[Job], progress: Progress) -> None:
+    """Ask every job, `backend.concurrency` at a time; each ends in an answer, a filter, or an error after its tries.
+
+    Raises:
+        ModelError: no request can succeed, or the endpoint is gone; what was answered is kept.
+        InterruptedRunError: a person pressed Ctrl-C; what was answered is kept.
+    """
+    state = _State(backend, journal, progress, iter(jobs))
+    try:
+        asyncio.run(_run(state))
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+    except asyncio.CancelledError:
+        raise InterruptedRunError(STOPPED) from None
+    finally:
+        journal.sync()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Several workers meet the same fault; a person needs to hear it once. Faults of our own code come first."""
+    ours, others = group.split(EthicsdbError)
+    leaf: BaseException | None = others or ours
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    assert leaf is not None
+    return leaf
+
+
+async def _run(state: _State) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not in the main thread
+        loop.add_signal_handler(signal.SIGINT, _stop, state, loop)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, state.backend.concurrency)):
+                group.create_task(_worker(state))
+    finally:
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.remove_signal_handler(signal.SIGINT)
+        await state.backend.close()
+    if state.stopping:
+        raise InterruptedRunError(STOPPED)
+
+
+def _stop(state: _State, loop: asyncio.AbstractEventLoop) -> None:
+    """First Ctrl-C: no new calls, those in flight may end. Second, or after a while: end now."""
+    if state.stopping:
+        _cancel(loop)
+        return
+    state.stopping = True
+    loop.call_later(GRACE, _cancel, loop)
+
+
+def _cancel(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+
+
+async def _worker(state: _State) -> None:
+    for job in state.jobs:
+        if state.stopping:
+            return
+        await _ask(state, job)
+
+
+async def _ask(state: _State, job: Job) -> None:
+    for number in range(job.tries + 1, job.tries + 1 + MAX_TRIES):
+        begun = datetime.now(UTC)
+        intent = {"response_key": job.response_key, "try_number": number, "started_at": begun.isoformat()}
+        state.journal.append(batches("call", [intent]), sync=False)
+        start = time.monotonic()
+        reply = await state.backend.ask(job.ask)
+        record = _record(state.backend, job, number, reply, (begun, time.monotonic() - start))
+        state.journal.append(batches("response", [record]), sync=False)
+        _sync(state)
+        _watch(state, reply)
+        if reply.final or state.stopping:
+            break
+        if number < job.tries + MAX_TRIES:
+            await asyncio.sleep(_pause(number - job.tries, reply.retry_after))
+    failed = reply.status == "error"
+    state.progress.count(reply.error_code or "error" if failed else reply.status)
+
+
+def _record(backend: Backend, job: Job, number: int, reply: Reply, timing: tuple[datetime, float]) -> dict[str, Any]:
+    return {
+        "response_key": job.response_key,
+        "try_number": number,
+        "model_fingerprint": backend.identity.fingerprint,
+        "request_hash": job.request_hash,
+        "sampling": sampling_json(job.ask.sampling),
+        "sample_number": job.ask.sample_number,
+        "status": reply.status,
+        "text": reply.text,
+        "flags": "cut_off" if reply.finish_reason == "length" else "",
+        "finish_reason": reply.finish_reason,
+        "error_code": reply.error_code,
+        "error_message": reply.error_message,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "system_fingerprint": reply.system_fingerprint,
+        "reported_model": reply.reported_model,
+        "duration_s": round(timing[1], 6),
+        "created_at": timing[0].isoformat(),
+    }
+
+
+def _sync(state: _State) -> None:
+    if time.monotonic() - state.synced >= SYNC_EVERY:
+        state.journal.sync()
+        state.synced = time.monotonic()
+
+
+def _watch(state: _State, reply: Reply) -> None:
+    """Give up on an endpoint that nobody answers at, rather than fail item after item."""
+    state.unreachable = state.unreachable + 1 if reply.unreachable else 0
+    if state.unreachable >= UNREACHABLE_LIMIT:
+        raise ModelError(
+            f"Nobody answers at {getattr(state.backend, 'url', 'the model')} ({reply.error_code}: {reply.error_message}). "
+            "Every answer that came is kept; the same command goes on from here."
+        )
+
+
+def _pause(tries: int, asked: float | None) -> float:
+    """Seconds before the next try: what the endpoint asks for, else doubling with jitter."""
+    if asked is not None:
+        return asked
+    return min(LONGEST_PAUSE, 0.5 * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)

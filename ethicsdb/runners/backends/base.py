@@ -1,0 +1,76 @@
+"""What every backend is to the runner: something that answers one request, and says how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ethicsdb.runners.identity import Identity
+from ethicsdb.runners.render import Messages
+from ethicsdb.schemas.declared import Sampling
+
+__all__ = ["FINAL_ERRORS", "Ask", "Backend", "Reply"]
+
+# Errors that the same request meets again, so that asking again would only pay again.
+FINAL_ERRORS = ("bad_request", "context_overflow", "no_question")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request."""
+
+    messages: Messages
+    sampling: Sampling
+    sample_number: int
+    schema: dict[str, Any] | None = None  # JSON schema of the answer, where the endpoint holds answers to one
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of this sample: samples of one request must differ, and each be repeatable."""
+        return None if self.sampling.seed is None else self.sampling.seed + self.sample_number
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How a request went. `status` is completed, filtered or error; costs are in tokens as the endpoint counts them."""
+
+    status: str
+    text: str | None = None
+    finish_reason: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    retry_after: float | None = None  # seconds that the endpoint asks to wait
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    system_fingerprint: str | None = None
+    reported_model: str | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again is of no use."""
+        return self.status != "error" or self.error_code in FINAL_ERRORS
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether nobody was there to answer."""
+        return self.error_code in ("connection", "timeout")
+
+
+class Backend(Protocol):
+    """A model that is ready to answer."""
+
+    identity: Identity
+    concurrency: int
+    json_schema: bool
+
+    async def ask(self, ask: Ask) -> Reply:
+        """Answer one request.
+
+        Raises:
+            ModelError: no request to this model can succeed (wrong key, unknown model).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of what the backend holds."""
+        ...

@@ -1,0 +1,224 @@
+"""`run`: put a benchmark's items to a model and keep the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.items import ItemRow, item_rows
+from ethicsdb.registry.journal import Batch, batches
+from ethicsdb.registry.mirror import benchmark_rows, metric_rows
+from ethicsdb.registry.versions import Version, find_version, read_sql
+from ethicsdb.runners.backends.base import Ask, Backend
+from ethicsdb.runners.identity import prompt_identity, run_identity, sampling_json
+from ethicsdb.runners.render import render
+from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
+from ethicsdb.schemas.declared import BenchmarkDeclaration, Prompt, Sampling
+
+__all__ = ["Generated", "Settings", "generate"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a benchmark is run here; what is None is as declared."""
+
+    limit: int | None = None
+    samples: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    system: str | None = None
+    template: str | None = None
+
+    def sampling(self, declared: Sampling) -> Sampling:
+        """The declared sampling with these settings over it."""
+        given = {name: getattr(self, name) for name in ("samples", "temperature", "max_tokens", "seed")}
+        return Sampling(**{**declared.model_dump(), **{k: v for k, v in given.items() if v is not None}})
+
+    def prompt(self, declared: Prompt) -> Prompt:
+        """The declared prompt with these settings over it."""
+        given = {"system": self.system, "template": self.template}
+        return Prompt(**{**declared.model_dump(), **{k: v for k, v in given.items() if v is not None}})
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A run whose answers are there."""
+
+    run_id: str
+    benchmark: str
+    version: str
+    model: str
+    asked: int
+    outcomes: dict[str, int]  # status of the answers: completed, filtered, error
+    waited: bool
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything that a run asks."""
+
+    benchmark: BenchmarkDeclaration
+    version: Version
+    prompt: Prompt
+    sampling: Sampling
+    limit: int | None
+    rows: list[ItemRow]
+
+
+def generate(context: Context, reference: str, backend: Backend, settings: Settings) -> Generated:
+    """Ask a model every distinct item of a benchmark's data, or `settings.limit` of them.
+
+    An answer that is there already, from whatever run, is not asked for again. Items without text are `error` with
+    `no_question` and cost nothing.
+
+    Args:
+        reference: `BENCHMARK`, or `BENCHMARK@vN` for an older version of its data.
+
+    Raises:
+        NotFoundError: no such benchmark, or its data set has not been built.
+        ModelError, InterruptedRunError: see `asking.ask_all`; the same command goes on.
+    """
+    plan = _plan(context, reference, settings)
+    run_id, records = _run(plan, backend)
+    identity = ["generate", plan.benchmark.name, plan.benchmark.major, backend.identity.fingerprint]
+    identity += [prompt_identity(plan.prompt).fingerprint, sampling_json(plan.sampling)]
+    with open_stage(context, "answers", plan.benchmark.name, identity) as stage:
+        wanted = dict(_wanted(plan, backend))
+        _record_run(stage, plan, (run_id, records), wanted)
+        askable = [each for place, each in wanted.items() if _askable(plan, place[0])]
+        stage.ask(backend, askable, f"{plan.benchmark.name} answers")
+        waited = stage.waited
+    return Generated(
+        run_id=run_id,
+        benchmark=plan.benchmark.name,
+        version=plan.version.version,
+        model=str(backend.identity.record["name"]),
+        asked=len(wanted),
+        outcomes=_statuses(context, run_id),
+        waited=waited,
+    )
+
+
+def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
+    name, _, wanted = reference.partition("@")
+    benchmark = context.declarations.benchmark(name)
+    version = find_version(context, benchmark.dataset + (f"@{wanted}" if wanted else ""))
+    kind = context.declarations.dataset(benchmark.dataset).schema_
+    with context.reading() as connection:
+        rows = item_rows(connection, version, kind)
+    distinct: dict[str, ItemRow] = {}
+    for row in rows:
+        distinct.setdefault(row.item_id, row)
+    chosen = list(distinct.values())
+    if settings.limit is not None and settings.limit < len(chosen):
+        # By the items' hashes: an even draw over the whole set, the same everywhere, and nested: the 10 are among
+        # the 60. The first rows of a file would all be of one area.
+        chosen = sorted(chosen, key=lambda row: row.item_id)[: settings.limit]
+        chosen.sort(key=lambda row: row.row)
+        limit: int | None = settings.limit
+    else:
+        limit = None
+    prompt, sampling = settings.prompt(benchmark.prompt), settings.sampling(benchmark.sampling)
+    return _Plan(benchmark, version, prompt, sampling, limit, chosen)
+
+
+def _askable(plan: _Plan, position: int) -> bool:
+    return plan.rows[position].text is not None
+
+
+def _run(plan: _Plan, backend: Backend) -> tuple[str, list[Batch]]:
+    prompt = prompt_identity(plan.prompt)
+    keys = {
+        "prompt": prompt.fingerprint,
+        "sampling": sampling_json(plan.sampling),
+        "samples": plan.sampling.samples,
+        "limit": plan.limit,
+    }
+    version = (plan.version.version, plan.version.fingerprint)
+    run_id = run_identity(plan.benchmark, version, backend.identity.fingerprint, keys, "evaluation")
+    run = {
+        "run_id": run_id,
+        "benchmark": plan.benchmark.name,
+        "major": plan.benchmark.major,
+        "dataset": plan.version.dataset,
+        "version": plan.version.version,
+        "model_fingerprint": backend.identity.fingerprint,
+        "prompt_fingerprint": prompt.fingerprint,
+        "sampling": sampling_json(plan.sampling),
+        "item_limit": plan.limit,
+        "n_expected": len(plan.rows) * plan.sampling.samples,
+        "role": "evaluation",
+        "source": "run",
+        "started_at": datetime.now(UTC).isoformat(),
+    }
+    brought = {
+        "benchmark": benchmark_rows(plan.benchmark),
+        "metric": metric_rows(plan.benchmark),
+        "model": [backend.identity.record],
+        "prompt": [prompt.record],
+        "run": [run],
+    }
+    return run_id, [batch for table, rows in brought.items() for batch in batches(table, rows)]
+
+
+def _wanted(plan: _Plan, backend: Backend) -> Iterator[tuple[tuple[int, int], Wanted]]:
+    """((position in the plan, sample number), request) of everything that the run asks."""
+    model = backend.identity.fingerprint
+    for position, row in enumerate(plan.rows):
+        messages = render(plan.prompt, row.payload)
+        for sample in range(plan.sampling.samples):
+            yield (position, sample), keyed(model, Ask(messages, plan.sampling, sample))
+
+
+def _record_run(stage: Stage, plan: _Plan, run: tuple[str, list[Batch]], wanted: dict[tuple[int, int], Wanted]) -> None:
+    """Write what the run consists of, once."""
+    run_id, records = run
+    model = next(record["model_fingerprint"] for batch in records if batch.table == "run" for record in batch.records())
+    with stage.context.reading() as connection:
+        known = connection.execute("SELECT 1 FROM run WHERE run_id = ?", [run_id]).fetchone()
+    if known:
+        return
+    items = [
+        {
+            "run_id": run_id,
+            "row": plan.rows[position].row,
+            "item_id": plan.rows[position].item_id,
+            "sample_number": sample,
+            "response_key": each.response_key,
+        }
+        for (position, sample), each in wanted.items()
+    ]
+    unaskable = _unaskable(plan, wanted, model)
+    stage.journal.append(
+        [*batches("run_item", items), *batches("response", unaskable), *records]  # the run comes last: then it is whole
+    )
+    stage.context.catch_up()
+
+
+def _unaskable(plan: _Plan, wanted: dict[tuple[int, int], Wanted], model: str) -> list[dict[str, Any]]:
+    """Error rows for items without text."""
+    return [
+        {
+            "response_key": each.response_key,
+            "try_number": 1,
+            "model_fingerprint": model,
+            "request_hash": each.request_hash,
+            "sampling": sampling_json(plan.sampling),
+            "sample_number": sample,
+            "status": "error",
+            "flags": "",
+            "error_code": "no_question",
+            "error_message": "the item has no text to ask",
+        }
+        for (position, sample), each in wanted.items()
+        if not _askable(plan, position)
+    ]
+
+
+def _statuses(context: Context, run_id: str) -> dict[str, int]:
+    with context.reading() as connection:
+        return dict(connection.execute(read_sql("statuses"), {"run": run_id}).fetchall())

@@ -1,0 +1,62 @@
+"""What a judge is sent: the rubric's prompt with the judged text fenced, and the shape of its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ethicsdb.runners.reading import area_of
+from ethicsdb.runners.render import Messages, fill
+from ethicsdb.schemas.errors import DeclarationError
+from ethicsdb.schemas.fingerprint import fingerprint, short
+from ethicsdb.schemas.rubrics import ClassRubric, NumberedRubric, RubricDeclaration
+
+__all__ = ["answer_schema", "judge_messages"]
+
+YES_NO = {"en": ["yes", "no"], "zh": ["是", "否"], "ru": ["да", "нет"]}
+
+
+def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str) -> Messages:
+    """The messages that put an answer to a judge.
+
+    Templates may use every field of the item, `{answer}`, `{questions}` (numbered lines) and `{fence}`: a mark drawn
+    from the answer's hash, which the answer itself can't hold, so that nothing in it can close its own fence.
+
+    Raises:
+        DeclarationError: the rubric has no prompt or no wording, and can only read outputs that exist.
+    """
+    body = rubric.rubric
+    if not isinstance(body, (NumberedRubric, ClassRubric)) or body.prompt is None:
+        raise DeclarationError(
+            f"The rubric `{rubric.name}` has no prompt; it can only read outputs that were imported."
+        )
+    values = {**item, "answer": answer, "fence": short(fingerprint(["fence", answer]))}
+    if isinstance(body, NumberedRubric):
+        questions = area_of(body, item).questions
+        if questions is None:
+            raise DeclarationError(f"The rubric `{rubric.name}` has no questions' wording for {item.get(body.by)}.")
+        values["questions"] = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, start=1))
+    else:
+        values["classes"] = "\n".join(f"{number}: {meaning}" for number, meaning in body.classes.items())
+    messages = [{"role": "system", "content": body.system}] if body.system else []
+    return [*messages, {"role": "user", "content": fill(body.prompt, values)}]
+
+
+def answer_schema(rubric: RubricDeclaration, item: dict[str, Any]) -> dict[str, Any] | None:
+    """JSON schema of a judge's answer, for endpoints that hold answers to one; None for rules."""
+    body = rubric.rubric
+    if isinstance(body, NumberedRubric):
+        words = YES_NO[body.languages[0]]
+        names = [str(number) for number in range(1, len(area_of(body, item).expected) + 1)]
+        return _object({name: {"type": "string", "enum": words} for name in names})
+    if isinstance(body, ClassRubric):
+        return _object({"class": {"type": "integer", "enum": sorted(body.classes)}})
+    return None
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

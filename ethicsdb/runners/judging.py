@@ -1,0 +1,133 @@
+"""`judge`: let a judge read a run's answers. The model that gave them is not asked again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.items import item_rows
+from ethicsdb.registry.journal import batches
+from ethicsdb.registry.versions import find_version, read_sql
+from ethicsdb.runners.backends.base import Ask, Backend
+from ethicsdb.runners.identity import verdict_identity
+from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
+from ethicsdb.runners.models import JudgeParts
+from ethicsdb.runners.reading import Reading, read_verdict
+from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
+from ethicsdb.runners.verdicts import Judged, verdict_batches
+from ethicsdb.schemas.errors import NotFoundError
+from ethicsdb.schemas.outcomes import VerdictStatus
+from ethicsdb.schemas.text import restore
+
+__all__ = ["JudgedRun", "judge_run"]
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """What a judge said of a run."""
+
+    run_id: str
+    judge: str
+    subjects: int
+    without_text: int  # answers known to exist whose text is not here
+    statuses: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    response_key: str
+    item: dict[str, Any]
+    text: str
+
+
+def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | None) -> JudgedRun:
+    """Judge every completed answer of a run; verdicts that are there stay, and nothing is asked twice.
+
+    A judge's answer that is there already is read again without a call where only the parser or the counting changed.
+
+    Args:
+        backend: the judge's model, ready; None for rules.
+
+    Raises:
+        NotFoundError: no such run.
+        ModelError, InterruptedRunError: see `asking.ask_all`; the same command goes on.
+    """
+    with open_stage(context, "verdicts", judge.declaration.name, ["judge", judge.identity.fingerprint]) as stage:
+        subjects, without_text = _subjects(context, run_id)
+        stage.journal.append(batches("judge", [judge.identity.record]))
+        if backend is None:
+            judged: Iterator[Judged] = _by_rules(judge, subjects)
+        else:
+            stage.journal.append(batches("model", [backend.identity.record]))
+            judged = _by_model(stage, judge, backend, subjects)
+        new = _append_new(stage, run_id, judge.identity.fingerprint, judged)
+    return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, new)
+
+
+def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
+    with context.reading() as connection:
+        run = connection.execute("SELECT dataset, version FROM run WHERE run_id = ?", [run_id]).fetchone()
+        if run is None:
+            raise NotFoundError(f'No run is called `{run_id}`; `ethicsdb sql "from run"` lists them.')
+        found = connection.execute(read_sql("subjects"), {"run": run_id}).fetchall()
+    version = find_version(context, f"{run[0]}@{run[1]}")
+    kind = context.declarations.dataset(run[0]).schema_
+    with context.reading() as connection:
+        payloads = {row.item_id: row.payload for row in item_rows(connection, version, kind)}
+    subjects = [
+        _Subject(key, payloads[item], whole)
+        for key, item, text, exact in found
+        if (whole := restore(text, exact)) is not None
+    ]
+    return subjects, len(found) - len(subjects)
+
+
+def _by_rules(judge: JudgeParts, subjects: list[_Subject]) -> Iterator[Judged]:
+    for subject in subjects:
+        yield Judged(subject.response_key, read_verdict(judge.rubric.rubric, subject.item, subject.text), None)
+
+
+def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[_Subject]) -> Iterator[Judged]:
+    wanted = {subject.response_key: _wanted(judge, backend, subject) for subject in subjects}
+    stage.ask(backend, wanted.values(), f"{judge.declaration.name} verdicts")
+    stage.context.catch_up()
+    answers = _answers(stage.context, backend.identity.fingerprint, [each.response_key for each in wanted.values()])
+    for subject in subjects:
+        found = answers.get(wanted[subject.response_key].response_key)
+        if found is not None:
+            number, reading = _reading(judge, subject, found)
+            yield Judged(subject.response_key, reading, (wanted[subject.response_key].response_key, number))
+
+
+def _wanted(judge: JudgeParts, backend: Backend, subject: _Subject) -> Wanted:
+    messages = judge_messages(judge.rubric, subject.item, subject.text)
+    schema = answer_schema(judge.rubric, subject.item) if backend.json_schema else None
+    return keyed(backend.identity.fingerprint, Ask(messages, judge.declaration.sampling, 0, schema))
+
+
+def _answers(context: Context, model: str, keys: list[str]) -> dict[str, tuple[Any, ...]]:
+    with context.reading() as connection:
+        rows = connection.execute(read_sql("answers_of_judge"), {"model": model, "keys": keys}).fetchall()
+    return {row[0]: row[1:] for row in rows}
+
+
+def _reading(judge: JudgeParts, subject: _Subject, found: tuple[Any, ...]) -> tuple[int, Reading]:
+    number, status, text, exact, error = found
+    if status == "error":
+        return number, Reading(VerdictStatus.ERROR, error)
+    if status == "filtered":
+        return number, Reading(VerdictStatus.REFUSED, "content_filter")
+    return number, read_verdict(judge.rubric.rubric, subject.item, restore(text, exact) or "")
+
+
+def _append_new(stage: Stage, run_id: str, judge: str, judged: Iterator[Judged]) -> dict[str, int]:
+    """Write the verdicts that are not there yet; counts all, new or not."""
+    everything = list(judged)
+    with stage.context.reading() as connection:
+        known = {row[0] for row in connection.execute(read_sql("judged"), {"run": run_id, "judge": judge}).fetchall()}
+    new = [each for each in everything if verdict_identity(each.subject, judge, each.answer) not in known]
+    stage.journal.append(verdict_batches(judge, new))
+    return dict(Counter(str(each.reading.status) for each in everything))

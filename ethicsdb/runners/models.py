@@ -1,0 +1,95 @@
+"""From a name on the command line to a model that is ready to answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ethicsdb.registry.declared import Declarations
+from ethicsdb.runners.backends.base import Backend
+from ethicsdb.runners.identity import Identity, declared_remote, judge_identity
+from ethicsdb.schemas.declared import JudgeDeclaration, ModelDeclaration
+from ethicsdb.schemas.errors import DeclarationError, ModelError
+from ethicsdb.schemas.rubrics import RubricDeclaration
+
+__all__ = ["JudgeParts", "identity_of", "judge_of", "open_backend", "resolve_model"]
+
+_SPEC = re.compile(r"(openai|embedded|hf):(.+)")
+
+
+@dataclass(frozen=True)
+class JudgeParts:
+    """A judge with all that it is made of."""
+
+    identity: Identity
+    model: Identity | None
+    declaration: JudgeDeclaration
+    rubric: RubricDeclaration
+
+
+def judge_of(declarations: Declarations, name: str) -> JudgeParts:
+    """The declared judge of that name. Raises NotFoundError for an unknown judge, rubric or model."""
+    judge = declarations.judge(name)
+    rubric = declarations.rubric(judge.rubric)
+    model = identity_of(resolve_model(declarations, judge.model)) if judge.model else None
+    return JudgeParts(judge_identity(judge, rubric, model), model, judge, rubric)
+
+
+def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
+    """The model that a name means: a declared one, `openai:ID@URL`, or `embedded:NAME`.
+
+    Raises:
+        NotFoundError: no model is declared under that name.
+        DeclarationError: the form is none that is known.
+    """
+    match = _SPEC.fullmatch(name)
+    if match is None:
+        return declarations.model(name)
+    form, rest = match.groups()
+    if form == "embedded":
+        return declarations.model(rest)
+    if form == "hf":
+        raise DeclarationError(
+            f"`{name}`: models of the Hugging Face Hub can't answer yet; serve it and use openai:ID@URL."
+        )
+    model_id, at, url = rest.rpartition("@")
+    if not at or not model_id or "://" not in url:
+        raise DeclarationError(f"`{name}` is not openai:ID@URL (openai:my-model@http://127.0.0.1:8080/v1).")
+    from ethicsdb.runners.backends.openai import check_endpoint
+
+    check_endpoint(url)
+    slug = re.sub(r"[^a-z0-9_.-]+", "-", model_id.lower()).strip("-.")[:64] or "model"
+    return ModelDeclaration(kind="model", name=slug, title=model_id, backend="openai", id=model_id, base_url=url)
+
+
+def identity_of(model: ModelDeclaration) -> Identity:
+    """A model's identity, without loading it."""
+    if model.backend == "embedded":
+        from ethicsdb.runners.backends.embedded import embedded_identity
+
+        return embedded_identity(model)
+    return declared_remote(model)
+
+
+@contextmanager
+def open_backend(model: ModelDeclaration, concurrency: int | None = None) -> Iterator[Backend]:
+    """A model ready to answer, for as long as the block lasts.
+
+    Raises:
+        ModelError: it can't be asked: its package is missing, its key is not set, or its answers can only be imported.
+    """
+    if concurrency is not None:
+        model = model.model_copy(update={"concurrency": concurrency})
+    if model.backend == "import":
+        raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
+    if model.backend == "embedded":
+        from ethicsdb.runners.backends.embedded import open_embedded
+
+        with open_embedded(model) as backend:
+            yield backend
+        return
+    from ethicsdb.runners.backends.openai import OpenAIBackend
+
+    yield OpenAIBackend(model, identity_of(model))

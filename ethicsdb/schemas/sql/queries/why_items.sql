@@ -1,0 +1,21 @@
+-- The asked-for samples of an item of a run, found by row number or by the start of the item's id.
+SELECT
+    run_item."row",
+    run_item.item_id,
+    run_item.sample_number,
+    run_item.response_key,
+    membership.variant,
+    item_text.text AS question,
+    answer.request_hash,
+    request.messages
+FROM run_item
+JOIN run USING (run_id)
+JOIN membership
+  ON membership.dataset = run.dataset AND membership.version = run.version AND membership."row" = run_item."row"
+LEFT JOIN item_text ON item_text.item_id = run_item.item_id
+LEFT JOIN answer ON answer.response_key = run_item.response_key
+LEFT JOIN request ON request.request_hash = answer.request_hash
+WHERE run_item.run_id = $run
+  AND (run_item."row"::VARCHAR = $item
+       OR (length($item) >= 6 AND starts_with(replace(run_item.item_id, 'blake2b-128:', ''), $item)))
+ORDER BY run_item."row", run_item.sample_number

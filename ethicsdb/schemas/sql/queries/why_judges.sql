@@ -1,0 +1,2 @@
+-- Every judge that has given verdicts.
+SELECT fingerprint, name, identity FROM judge ORDER BY name, fingerprint

@@ -1,0 +1,67 @@
+-- Judge beside person: a row for each label that a person gave and a judge was asked for too, once a benchmark however
+-- many runs the answer stands in. `judge_label` is NULL where the judge's words did not give the label.
+--
+-- Rule `strict` compares a person's attribute with the judge's label of that name, rule `published` with the label
+-- `<attribute>_published`, which follows the counting rule of the rubric's authors. Pairs are made only for labels that
+-- the judge gives at all. Several values in one verdict form one label, joined by ` + `. Where one annotator labelled an
+-- answer in several sources, the first source by name counts.
+WITH person AS (
+    SELECT subject_id, annotator, attribute, value, sampling_probability, group_id
+    FROM annotation
+    WHERE subject_kind = 'response'
+    QUALIFY row_number() OVER (PARTITION BY subject_id, annotator, attribute ORDER BY source) = 1
+),
+place AS (
+    SELECT run.benchmark, run.major, run_item.response_key, min(model.name) AS model
+    FROM run_item
+    JOIN run USING (run_id)
+    JOIN model ON model.fingerprint = run.model_fingerprint
+    WHERE run_item.response_key IN (SELECT subject_id FROM person)
+    GROUP BY ALL
+),
+judged AS (
+    SELECT verdict_id, subject_id, judge_fingerprint, status
+    FROM current_verdict
+    WHERE subject_kind = 'response' AND other_id IS NULL AND subject_id IN (SELECT subject_id FROM person)
+),
+said AS (
+    SELECT verdict_id, attribute, string_agg(value, ' + ' ORDER BY value) AS label
+    FROM verdict_label
+    WHERE verdict_id IN (SELECT verdict_id FROM judged)
+    GROUP BY ALL
+),
+rule_suffix (rule, suffix) AS (
+    VALUES ('strict', ''), ('published', '_published')
+),
+judge_attribute AS (
+    SELECT DISTINCT verdict.judge_fingerprint, verdict_label.attribute
+    FROM verdict_label
+    JOIN verdict USING (verdict_id)
+)
+SELECT
+    place.benchmark,
+    place.major,
+    judge.name AS judge,
+    judged.judge_fingerprint,
+    person.annotator,
+    person.attribute,
+    rule_suffix.rule,
+    place.model,
+    person.subject_id AS response_key,
+    person.group_id,
+    person.sampling_probability,
+    person.value AS person_label,
+    said.label AS judge_label,
+    judged.verdict_id,
+    judged.status
+FROM person
+JOIN place ON place.response_key = person.subject_id
+JOIN judged USING (subject_id)
+JOIN judge ON judge.fingerprint = judged.judge_fingerprint
+CROSS JOIN rule_suffix
+JOIN judge_attribute
+  ON judge_attribute.judge_fingerprint = judged.judge_fingerprint
+ AND judge_attribute.attribute = person.attribute || rule_suffix.suffix
+LEFT JOIN said
+  ON said.verdict_id = judged.verdict_id
+ AND said.attribute = person.attribute || rule_suffix.suffix
