@@ -120,10 +120,12 @@ class Registry:
         """
         from ethicsdb.runners.generate import Settings as Defaults
         from ethicsdb.runners.generate import generate
+        from ethicsdb.runners.judging import check_judge
         from ethicsdb.runners.models import judge_of, open_backend, resolve_model
 
         name = judge or self.declarations.benchmark(benchmark.partition("@")[0]).judges[0]
-        judge_of(self.declarations, name)  # an unknown judge should be heard of before a call is paid
+        # What a judge lacks should be heard of before a call is paid.
+        check_judge(self.context, benchmark, judge_of(self.declarations, name))
         with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
             generated = generate(self.context, benchmark, backend, settings or Defaults())
         return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -141,12 +145,19 @@ def opened(folder: Path) -> Registry:
     return Registry(folder / "benchmarks.db", [folder / "ethicsdb.d"])
 
 
-def started(folder: Path, count: int = 4) -> Registry:
-    """A registry with the small data set built from `count` questions."""
+@cache
+def _template(count: int) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="ethicsdb-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     declare(folder)
-    registry = opened(folder)
-    registry.build("small", write_csv(folder / "small.csv", questions(count)))
-    return registry
+    opened(folder).build("small", write_csv(folder / "small.csv", questions(count)))
+    return folder
+
+
+def started(folder: Path, count: int = 4) -> Registry:
+    """A registry with the small data set built from `count` questions; built once, then copied."""
+    shutil.copytree(_template(count), folder, dirs_exist_ok=True)
+    return opened(folder)
 
 
 def rows_of(registry: Registry, query: str) -> list[tuple[Any, ...]]:
@@ -217,7 +228,8 @@ def execute(*arguments: str | Path, cwd: Path, **more: str) -> Ran:
 @contextlib.contextmanager
 def held_open(database: Path, *, read_only: bool = False) -> Iterator[None]:
     """A DuckDB client in a process of its own that holds the file open."""
-    code = f"import sys, duckdb; c = duckdb.connect(sys.argv[1], read_only={read_only}); print('open', flush=True); input()"
+    connect = f"c = duckdb.connect(sys.argv[1], read_only={read_only})"
+    code = f"import sys, duckdb; {connect}; print('open', flush=True); sys.stdin.read()"
     holder = subprocess.Popen(
         [sys.executable, "-c", code, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -14,6 +14,7 @@ from ethicsdb.builders.report import Report
 from ethicsdb.builders.rows import Draft, drafts, item_id
 from ethicsdb.builders.sources import SourceFile, locate
 from ethicsdb.registry import journal
+from ethicsdb.registry.bulk import many_objects
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.mirror import dataset_row
@@ -50,17 +51,22 @@ def build(context: Context, name: str, given: Path | None = None) -> Built:
 
     Raises:
         NotFoundError: no data set has that name.
+        DeclarationError: its declaration maps fields that its items do not have.
         SourceError: the source does not hold what the declaration says; nothing was loaded.
     """
-    dataset = context.declarations.dataset(name)
+    with many_objects():
+        return _build(context, context.declarations.dataset(name), given)
+
+
+def _build(context: Context, dataset: DatasetDeclaration, given: Path | None) -> Built:
     files = locate(dataset, given)
     report = Report()
     rows = list(drafts(dataset, files, report))
     _finish(dataset, rows, report)
     mark = fingerprint_rows(_membership(draft, dataset.split) for draft in rows)
-    with journal.journal_lock(context.store.journals, f"build-{name}") as waited:
+    with journal.journal_lock(context.store.journals, f"build-{dataset.name}") as waited:
         context.catch_up()
-        versions = find_versions(context, name)
+        versions = find_versions(context, dataset.name)
         same = next((version for version in versions if version.fingerprint == mark), None)
         number = same.number if same else len(versions) + 1
         if same is None:

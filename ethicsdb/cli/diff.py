@@ -29,7 +29,8 @@ def command(context: click.Context, before: str, after: str, rows: int, json_: b
         click.echo(as_json(changes))
         return
     counts = Counter(each.change for each in changes)
-    click.echo(f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed")
+    relinked = f", {counts['relinked']} relinked to another base question" if counts["relinked"] else ""
+    click.echo(f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed{relinked}")
     if not changes:
         return
     listed = changes[:rows] if rows else changes

@@ -21,8 +21,10 @@ def command(context: click.Context, run: str, judge: str, concurrency: int | Non
     RUN is a run's id or its first digits (`ethicsdb runs`). Verdicts of all judges stay beside each other.
     """
     registry = open_registry(context)
-    judged = registry.judge(run, judge=judge, concurrency=concurrency)
-    notices(registry)
+    try:
+        judged = registry.judge(run, judge=judge, concurrency=concurrency)
+    finally:
+        notices(registry)
     if json_:
         click.echo(as_json(judged))
         return

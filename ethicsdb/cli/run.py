@@ -36,14 +36,16 @@ def command(
     registry = open_registry(context)
     concurrency = options.pop("concurrency")
     settings = Settings(**options)  # type: ignore[arg-type]  # click has checked them
-    generated, judged = registry.run(
-        benchmark,
-        model=model,
-        judge=judge,
-        settings=settings,
-        concurrency=concurrency,  # type: ignore[arg-type]  # likewise
-    )
-    notices(registry)
+    try:
+        generated, judged = registry.run(
+            benchmark,
+            model=model,
+            judge=judge,
+            settings=settings,
+            concurrency=concurrency,  # type: ignore[arg-type]  # likewise
+        )
+    finally:
+        notices(registry)
     if json_:
         click.echo(as_json({"answers": generated, "verdicts": judged}))
         return

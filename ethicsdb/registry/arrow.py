@@ -7,6 +7,7 @@ from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
+from ethicsdb.registry.journal import Batch
 from ethicsdb.schemas.text import exact_bytes, storable
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlmodel import SQLModel
 
-__all__ = ["ORDINAL", "TableShape", "all_shapes", "as_arrow", "table_class"]
+__all__ = ["ORDINAL", "TableShape", "all_shapes", "as_arrow", "batches_as_arrow", "table_class"]
 
 ORDINAL = "ordinal_of_incoming"  # the column that tells in which order records came
 
@@ -77,28 +78,61 @@ def table_class(name: str) -> TableShape:
 def as_arrow(shape: TableShape, records: list[dict[str, Any]]) -> pa.Table:
     """An Arrow table of the records, all columns of the table filled (NULL where a record has none).
 
-    Texts with lone surrogates, which Arrow refuses, are stored in their replaced form with the exact bytes beside. The
-    last column, `ORDINAL`, numbers the records.
+    Texts with lone surrogates, which Arrow refuses, are stored in their replaced form with the exact bytes beside.
     """
+    return _table(shape, {name: [record.get(name) for record in records] for name in shape.columns}, len(records))
+
+
+def batches_as_arrow(shape: TableShape, batches: list[Batch]) -> pa.Table:
+    """An Arrow table of journal batches, like `as_arrow`, with a last column `ORDINAL` that numbers the rows."""
     import pyarrow as pa
 
-    exact = shape.exact()
-    arrays, names = [], []
+    columns: dict[str, list[Any]] = {name: [] for name in shape.columns}
+    for batch in batches:
+        brought = dict(zip(batch.columns, zip(*batch.rows, strict=True), strict=True)) if batch.rows else {}
+        for name, values in columns.items():
+            values.extend(brought.get(name) or [None] * len(batch.rows))
+    rows = sum(len(batch.rows) for batch in batches)
+    return _table(shape, columns, rows).append_column(ORDINAL, pa.array(range(rows), type=pa.int64()))
+
+
+def _table(shape: TableShape, columns: dict[str, list[Any]], rows: int) -> pa.Table:
+    import pyarrow as pa
+
+    exact = {f"{name}_exact": name for name in shape.exact()}
+    arrays = []
     for name, kind in shape.columns.items():
-        if name.removesuffix("_exact") in exact and name.endswith("_exact"):
-            values: list[Any] = [exact_bytes(record.get(name.removesuffix("_exact"))) for record in records]
+        if name in exact:
+            arrays.append(_exact(columns[exact[name]], rows))
+        elif kind is str:
+            arrays.append(_text(columns[name]))
         else:
-            values = [_storable(record.get(name), kind) for record in records]
-        arrays.append(pa.array(values, type=_arrow_type(kind)))
-        names.append(name)
-    arrays.append(pa.array(range(len(records)), type=pa.int64()))
-    return pa.Table.from_arrays(arrays, names=[*names, ORDINAL])
+            arrays.append(pa.array([_plain_value(value, kind) for value in columns[name]], type=_arrow_type(kind)))
+    return pa.Table.from_arrays(arrays, names=list(shape.columns))
 
 
-def _storable(value: Any, kind: type) -> Any:
-    if isinstance(value, str):
-        return datetime.fromisoformat(value).replace(tzinfo=None) if kind is datetime else storable(value)
-    return value
+def _text(values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, type=pa.string())
+    except UnicodeEncodeError:  # few columns hold a lone surrogate, so that looking for them first would not pay
+        return pa.array([storable(value) if isinstance(value, str) else value for value in values], type=pa.string())
+
+
+def _exact(values: list[Any], rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        "".join(value for value in values if value is not None).encode()
+    except UnicodeEncodeError:
+        return pa.array([exact_bytes(value) for value in values], type=pa.binary())
+    return pa.nulls(rows, type=pa.binary())
+
+
+def _plain_value(value: Any, kind: type) -> Any:
+    """Times come as text, in ISO form."""
+    return datetime.fromisoformat(value).replace(tzinfo=None) if kind is datetime and isinstance(value, str) else value
 
 
 def _arrow_type(kind: type) -> pa.DataType:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from string import Formatter
 
 from ethicsdb.registry.declared import Declarations, near
@@ -13,14 +14,16 @@ from ethicsdb.schemas.rubrics import NumberedRubric
 __all__ = ["dataset_faults", "field_faults", "payload_fields", "required_fields"]
 
 
-def payload_fields(kind: str) -> list[str]:
+@cache
+def payload_fields(kind: str) -> tuple[str, ...]:
     """The fields of an item kind that a declaration may fill."""
-    return [name for name in ITEM_KINDS[kind].model_fields if name != "item_id" and not name.endswith("_exact")]
+    return tuple(name for name in ITEM_KINDS[kind].model_fields if name != "item_id" and not name.endswith("_exact"))
 
 
-def required_fields(kind: str) -> list[str]:
+@cache
+def required_fields(kind: str) -> tuple[str, ...]:
     """The fields of an item kind that every row must have."""
-    return [name for name in payload_fields(kind) if ITEM_KINDS[kind].model_fields[name].is_required()]
+    return tuple(name for name in payload_fields(kind) if ITEM_KINDS[kind].model_fields[name].is_required())
 
 
 def field_faults(declarations: Declarations) -> Iterator[str]:
@@ -63,7 +66,9 @@ def dataset_faults(dataset: DatasetDeclaration) -> list[str]:
     return faults
 
 
-def _benchmark_faults(declarations: Declarations, benchmark: BenchmarkDeclaration, known: list[str]) -> Iterator[str]:
+def _benchmark_faults(
+    declarations: Declarations, benchmark: BenchmarkDeclaration, known: Sequence[str]
+) -> Iterator[str]:
     for name in _template_fields(benchmark.prompt.template):
         if name not in known:
             yield f"prompt.template: the items have no field `{name}`{near(name, known)}"

@@ -6,6 +6,7 @@ overflow. Every number of a table therefore has 64 bits. Times are plain TIMESTA
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from duckdb_engine import Dialect
@@ -31,6 +32,7 @@ def _timestamp(_type: Any, _compiler: Any, **_: Any) -> str:
     return "TIMESTAMP"
 
 
+@cache
 def create_table(table: Table) -> str:
     """The statement that makes a table where it is missing."""
     return str(CreateTable(table, if_not_exists=True).compile(dialect=Dialect()))

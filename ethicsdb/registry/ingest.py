@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ethicsdb.registry import journal
-from ethicsdb.registry.arrow import ORDINAL, as_arrow, table_class
+from ethicsdb.registry.arrow import ORDINAL, batches_as_arrow, table_class
+from ethicsdb.registry.bulk import many_objects
+from ethicsdb.registry.journal import Batch
 from ethicsdb.registry.mirror import MirrorRows, mirror
 from ethicsdb.registry.store import ForeignLockError, Store
 from ethicsdb.schemas.errors import StoreError
@@ -44,7 +46,7 @@ def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:
     """
     done = Ingested()
     try:
-        with store.writer() as connection:
+        with store.writer() as connection, many_objects():
             for path in pending(store, connection):
                 _ingest_one(connection, path, done)
             if rows is not None:
@@ -57,12 +59,12 @@ def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:
 def _ingest_one(connection: duckdb.DuckDBPyConnection, path: Path, done: Ingested) -> None:
     row = connection.execute("SELECT byte_offset FROM journal WHERE name = ?", [path.name]).fetchone()
     offset = row[0] if row else 0
-    waiting: dict[str, list[dict[str, Any]]] = {}
+    waiting: dict[str, list[Batch]] = {}
     held, start = 0, offset
     connection.execute("BEGIN")
     try:
         for end, batch in journal.read_lines(path, offset):
-            waiting.setdefault(batch.table, []).extend(batch.records())
+            waiting.setdefault(batch.table, []).append(batch)
             held += len(batch.rows)
             offset = end
             if held >= ROWS_AT_ONCE or offset - start >= BYTES_AT_ONCE:
@@ -78,16 +80,16 @@ def _ingest_one(connection: duckdb.DuckDBPyConnection, path: Path, done: Ingeste
 
 
 def _insert_all(
-    connection: duckdb.DuckDBPyConnection, name: str, waiting: dict[str, list[dict[str, Any]]], done: Ingested
+    connection: duckdb.DuckDBPyConnection, name: str, waiting: dict[str, list[Batch]], done: Ingested
 ) -> None:
-    for table, records in waiting.items():
-        done.rows += _insert(connection, table, records)
+    for table, found in waiting.items():
+        done.rows += _insert(connection, table, found)
         done.conflicts += _note_conflicts(connection, name, table)
         connection.unregister("incoming")
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dict[str, Any]]) -> int:
-    """Insert records; where several journals may bring a row, one that is there already stays as it is.
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, batches: list[Batch]) -> int:
+    """Insert rows; where several journals may bring a row, one that is there already stays as it is.
 
     Identifiers come from our own table definitions and never from a user.
     """
@@ -98,7 +100,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dic
             f"A journal holds rows for `{table}`, which this version does not know; a newer ethicsdb wrote it: "
             "upgrade with `pip install --upgrade ethicsdb`"
         ) from None
-    connection.register("incoming", as_arrow(model, records))
+    connection.register("incoming", batches_as_arrow(model, batches))
     keys = model.identity()
     if not model.shared_rows():
         found = connection.execute(
@@ -106,11 +108,12 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dic
         ).fetchone()
     else:
         same = " AND ".join(f'held."{key}" IS NOT DISTINCT FROM incoming."{key}"' for key in keys)
-        once = ", ".join(f'"{key}"' for key in keys)
+        once = ", ".join(f'incoming."{key}"' for key in keys)
         found = connection.execute(
             f'INSERT INTO "{table}" BY NAME '
-            f"SELECT DISTINCT ON ({once}) * EXCLUDE ({ORDINAL}) FROM incoming "
-            f'WHERE NOT EXISTS (SELECT 1 FROM "{table}" held WHERE {same}) ORDER BY {ORDINAL}'
+            f"SELECT * EXCLUDE ({ORDINAL}) FROM incoming WHERE {ORDINAL} IN "
+            f"(SELECT min({ORDINAL}) FROM incoming "
+            f'WHERE NOT EXISTS (SELECT 1 FROM "{table}" held WHERE {same}) GROUP BY {once})'
         ).fetchone()
     return int(found[0]) if found else 0
 

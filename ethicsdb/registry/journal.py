@@ -72,7 +72,7 @@ def batches(table: str, records: Iterable[dict[str, Any]], size: int = ROWS_A_LI
             columns, rows, held = tuple(record), [], 0
         values = list(record.values())
         rows.append(values)
-        held += sum(len(value) for value in values if isinstance(value, str))
+        held += sum([len(value) for value in values if type(value) is str])
     if rows:
         yield Batch(table, columns, rows)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ethicsdb.schemas.errors import StoreError
 from ethicsdb.schemas.fingerprint import fingerprint
@@ -78,16 +78,22 @@ def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _stored(connection: duckdb.DuckDBPyConnection) -> str | None:
-    if not _has_table(connection, "meta"):
-        return None
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", [SCHEMA_KEY]).fetchone()
-    return None if row is None else str(row[0])
+    found = _rows(connection, "SELECT key, value FROM meta")
+    return next((str(value) for key, value in found if key == SCHEMA_KEY), None)
 
 
 def _applied(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    if not _has_table(connection, "migration"):
-        return {}
-    return dict(connection.execute("SELECT name, number FROM migration").fetchall())
+    return dict(_rows(connection, "SELECT name, number FROM migration"))
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """Rows of a query; none where its table is missing, as in a new file. Not to be used inside a transaction."""
+    import duckdb
+
+    try:
+        return connection.execute(query).fetchall()
+    except duckdb.CatalogException:
+        return []
 
 
 def _create_missing(connection: duckdb.DuckDBPyConnection) -> None:

@@ -36,8 +36,7 @@ def mirror(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> None:
             parameters = [benchmark["name"], benchmark["major"]]
             connection.execute("DELETE FROM metric WHERE benchmark = ? AND major = ?", parameters)
         for table, records in rows.items():
-            for record in records:
-                _upsert(connection, table, record)
+            _upsert(connection, table, records)
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [KEY, fingerprint(rows)])
         connection.execute("COMMIT")
     except BaseException:
@@ -51,10 +50,12 @@ def mirrored(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> bool:
     return held is not None and held[0] == fingerprint(rows)
 
 
-def _upsert(connection: duckdb.DuckDBPyConnection, table: str, record: dict[str, Any]) -> None:
-    names = ", ".join(f'"{name}"' for name in record)
-    marks = ", ".join("?" * len(record))
-    connection.execute(f'INSERT OR REPLACE INTO "{table}" ({names}) VALUES ({marks})', list(record.values()))
+def _upsert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dict[str, Any]]) -> None:
+    from ethicsdb.registry.arrow import as_arrow, table_class
+
+    connection.register("mirrored", as_arrow(table_class(table), records))
+    connection.execute(f'INSERT OR REPLACE INTO "{table}" BY NAME SELECT * FROM mirrored')
+    connection.unregister("mirrored")
 
 
 def mirror_rows(declarations: Declarations, current_judges: dict[str, str]) -> MirrorRows:

@@ -40,7 +40,7 @@ class Version:
 class Change:
     """A row that differs between two versions."""
 
-    change: str  # added | removed | changed
+    change: str  # added | removed | changed | relinked (same content, other cluster or base question)
     source_id: str | None
     variant: str | None
     before: str | None
@@ -83,7 +83,7 @@ def find_version(context: Context, reference: str) -> Version:
 
 
 def diff(context: Context, before: str, after: str) -> list[Change]:
-    """Rows added, removed and changed from one version to another, by content.
+    """Rows added, removed, changed and relinked from one version to another, by content.
 
     A row is changed where both versions hold exactly one row of that source id and variant, with different content.
     Repeats count: a row that stands twice and then once is removed once.

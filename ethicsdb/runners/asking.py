@@ -12,6 +12,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -25,11 +26,13 @@ from ethicsdb.schemas.errors import EthicsdbError, InterruptedRunError, ModelErr
 __all__ = ["Job", "ask_all"]
 
 MAX_TRIES = 5  # calls a request in one command
-UNREACHABLE_LIMIT = 8  # calls in a row that reach nobody, after which the endpoint counts as gone
+SILENT_LIMIT = 8  # calls in a row that reach nobody, or requests in a row without a word, after which we give up
+SILENT_TRIES = 3
 LONGEST_PAUSE = 60.0
+LONGEST_ASKED_PAUSE = 600.0  # an endpoint that asks for more gets its error into the journal instead
 SYNC_EVERY = 0.5  # seconds between fsyncs: what a power cut, not a kill, could lose
 STOPPED = "Stopped; every answer that came is kept, and the same command goes on from here."
-GRACE = 20.0  # seconds that calls in flight get to end after Ctrl-C
+GRACE = 20.0  # seconds that calls in flight get to end after Ctrl-C or a fault
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,11 @@ class _State:
     journal: Journal
     progress: Progress
     jobs: Iterator[Job]
-    stopping: bool = False
-    unreachable: int = 0
+    fault: EthicsdbError | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    unreachable: int = 0  # calls in a row that reached nobody
+    silent: set[str] = field(default_factory=set)  # requests in a row that nothing came back for
     synced: float = field(default_factory=time.monotonic)
 
 
@@ -64,60 +70,86 @@ def ask_all(backend: Backend, journal: Journal, jobs: Sequence[Job], progress: P
     """
     state = _State(backend, journal, progress, iter(jobs))
     try:
-        asyncio.run(_run(state))
+        _run_to_end(state)
+    except asyncio.CancelledError:
+        raise state.fault or InterruptedRunError(STOPPED) from None
     except BaseExceptionGroup as group:
         raise _first(group) from None
-    except asyncio.CancelledError:
-        raise InterruptedRunError(STOPPED) from None
     finally:
         journal.sync()
 
 
+def _run_to_end(state: _State) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(_run(state))
+        return
+    # A notebook runs a loop in this thread already, so ours gets a thread of its own.
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(asyncio.run, _run(state))
+        try:
+            ended.result()
+        except KeyboardInterrupt:
+            if state.loop is not None:
+                state.loop.call_soon_threadsafe(_interrupt, state)
+            ended.result()
+
+
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Several workers meet the same fault; a person needs to hear it once. Faults of our own code come first."""
-    ours, others = group.split(EthicsdbError)
-    leaf: BaseException | None = others or ours
+    """Several workers meet the same fault of our own code or of the disk; a person needs to hear it once."""
+    leaf: BaseException = group
     while isinstance(leaf, BaseExceptionGroup):
         leaf = leaf.exceptions[0]
-    assert leaf is not None
     return leaf
 
 
 async def _run(state: _State) -> None:
-    loop = asyncio.get_running_loop()
+    state.loop = asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not in the main thread
-        loop.add_signal_handler(signal.SIGINT, _stop, state, loop)
+        state.loop.add_signal_handler(signal.SIGINT, _interrupt, state)
     try:
+        await state.backend.open()
+        state.progress.begin()
         async with asyncio.TaskGroup() as group:
             for _ in range(max(1, state.backend.concurrency)):
                 group.create_task(_worker(state))
     finally:
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.remove_signal_handler(signal.SIGINT)
+            state.loop.remove_signal_handler(signal.SIGINT)
         await state.backend.close()
-    if state.stopping:
-        raise InterruptedRunError(STOPPED)
+    if state.fault is not None:
+        raise state.fault
 
 
-def _stop(state: _State, loop: asyncio.AbstractEventLoop) -> None:
+def _interrupt(state: _State) -> None:
     """First Ctrl-C: no new calls, those in flight may end. Second, or after a while: end now."""
-    if state.stopping:
-        _cancel(loop)
-        return
-    state.stopping = True
-    loop.call_later(GRACE, _cancel, loop)
+    if state.stop.is_set():
+        _cancel()
+    _halt(state, InterruptedRunError(STOPPED))
 
 
-def _cancel(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
+def _halt(state: _State, fault: EthicsdbError) -> None:
+    """No new calls. Those in flight may be paid for already, so they get time to end."""
+    if not state.stop.is_set():
+        state.fault = fault
+        state.stop.set()
+        asyncio.get_running_loop().call_later(GRACE, _cancel)
+
+
+def _cancel() -> None:
+    for task in asyncio.all_tasks(asyncio.get_running_loop()):
         task.cancel()
 
 
 async def _worker(state: _State) -> None:
     for job in state.jobs:
-        if state.stopping:
+        if state.stop.is_set():
             return
-        await _ask(state, job)
+        try:
+            await _ask(state, job)
+        except EthicsdbError as fault:
+            _halt(state, fault)
 
 
 async def _ask(state: _State, job: Job) -> None:
@@ -130,11 +162,13 @@ async def _ask(state: _State, job: Job) -> None:
         record = _record(state.backend, job, number, reply, (begun, time.monotonic() - start))
         state.journal.append(batches("response", [record]), sync=False)
         _sync(state)
-        _watch(state, reply)
-        if reply.final or state.stopping:
+        _watch(state, job, number, reply)
+        if reply.final:
             break
-        if number < job.tries + MAX_TRIES:
-            await asyncio.sleep(_pause(number - job.tries, reply.retry_after))
+        if number < job.tries + MAX_TRIES and not state.stop.is_set():
+            await _rest(state, _pause(number - job.tries, reply.retry_after))
+        if state.stop.is_set():
+            break
     failed = reply.status == "error"
     state.progress.count(reply.error_code or "error" if failed else reply.status)
 
@@ -168,12 +202,22 @@ def _sync(state: _State) -> None:
         state.synced = time.monotonic()
 
 
-def _watch(state: _State, reply: Reply) -> None:
-    """Give up on an endpoint that nobody answers at, rather than fail item after item."""
-    state.unreachable = state.unreachable + 1 if reply.unreachable else 0
-    if state.unreachable >= UNREACHABLE_LIMIT:
+def _watch(state: _State, job: Job, number: int, reply: Reply) -> None:
+    """Give up on an endpoint that nobody answers at, rather than fail item after item.
+
+    A request that breaks its connection every time says nothing about the endpoint, so those count once each; and one
+    moment's fault meets many calls at once, so it has to last for some tries of one request.
+    """
+    if not reply.silent:
+        state.unreachable = 0
+        state.silent.clear()
+        return
+    state.unreachable += reply.unreachable
+    state.silent.add(job.response_key)
+    if number - job.tries >= SILENT_TRIES and max(state.unreachable, len(state.silent)) >= SILENT_LIMIT:
+        where = getattr(state.backend, "url", "the model")
         raise ModelError(
-            f"Nobody answers at {getattr(state.backend, 'url', 'the model')} ({reply.error_code}: {reply.error_message}). "
+            f"Nobody answers at {where} ({reply.error_code}: {reply.error_message}). "
             "Every answer that came is kept; the same command goes on from here."
         )
 
@@ -181,5 +225,12 @@ def _watch(state: _State, reply: Reply) -> None:
 def _pause(tries: int, asked: float | None) -> float:
     """Seconds before the next try: what the endpoint asks for, else doubling with jitter."""
     if asked is not None:
-        return asked
+        return min(LONGEST_ASKED_PAUSE, asked)
     return min(LONGEST_PAUSE, 0.5 * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)
+
+
+async def _rest(state: _State, seconds: float) -> None:
+    """Wait, but not when everything stops."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await state.stop.wait()

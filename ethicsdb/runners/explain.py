@@ -28,8 +28,9 @@ def explain(context: Context, run: str, item: str) -> Record:
 
     Returns:
         run, item, samples: for each asked-for sample its request, tries, answer, verdicts with labels, keys, and
-        `nearest`: the stored answer to the same item that differs in the fewest identity fields, with those fields;
-        and `judges`: for each verdict's judge the nearest other judge and the fields in which they differ.
+        `nearest`: the stored answer to the same item, or to what stands in its place in another version, that differs
+        in the fewest identity fields, with those fields; and `judges`: for each verdict's judge the nearest other
+        judge and the fields in which they differ.
 
     Raises:
         NotFoundError: no such run, or the item is not of it.
@@ -63,7 +64,8 @@ def _sample(connection: duckdb.DuckDBPyConnection, run: Record, row: Record) -> 
     for verdict in verdicts:
         verdict["identity"] = json.loads(verdict["identity"])
         verdict["fields"] = json.loads(verdict["fields"]) if verdict["fields"] else None
-    stored = _records(connection, "why_neighbours", {"item": row["item_id"], "key": row["response_key"]})
+    place = {"dataset": run["dataset"], "version": run["version"], "row": row["row"], "key": row["response_key"]}
+    stored = _records(connection, "why_neighbours", place)
     return {
         "row": row["row"],
         "sample_number": row["sample_number"],
@@ -87,12 +89,13 @@ def _identity(run: Record, row: Record) -> Record:
             "prompt": {"template": run["template"], "system": run["system"]},
             "sampling": json.loads(run["sampling"]),
             "sample_number": row["sample_number"],
+            "question": row["question"],
         }
     )
 
 
 def _nearest(wanted: Record, stored: list[Record]) -> Record | None:
-    """The stored answer that differs in the fewest fields."""
+    """The stored answer that differs in the fewest fields; of those, the first."""
     best: Record | None = None
     for row in stored:
         found = differences(wanted, _identity(row, row))
@@ -126,10 +129,8 @@ def differences(one: Record, two: Record) -> dict[str, list[Any]]:
 def _flat(value: Record, prefix: str = "") -> Record:
     out: Record = {}
     for name, each in value.items():
-        # A judge's identity holds its sampling as the text that enters keys.
-        parts = json.loads(each) if name == "sampling" and isinstance(each, str) else each
-        if isinstance(parts, dict):
-            out.update(_flat(parts, f"{prefix}{name}."))
+        if isinstance(each, dict):
+            out.update(_flat(each, f"{prefix}{name}."))
         else:
-            out[prefix + name] = parts
+            out[prefix + name] = each
     return out

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ethicsdb.registry.context import Context
-from ethicsdb.registry.items import ItemRow, item_rows
+from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.mirror import benchmark_rows, metric_rows
-from ethicsdb.registry.versions import Version, find_version, read_sql
+from ethicsdb.registry.versions import Version, read_sql
 from ethicsdb.runners.backends.base import Ask, Backend
 from ethicsdb.runners.identity import prompt_identity, run_identity, sampling_json
 from ethicsdb.runners.render import render
+from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
 from ethicsdb.schemas.declared import BenchmarkDeclaration, Prompt, Sampling
 
@@ -23,7 +24,11 @@ __all__ = ["Generated", "Settings", "generate"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How a benchmark is run here; what is None is as declared."""
+    """How a benchmark is run here; what is None is as declared.
+
+    Raises:
+        ValueError: a limit below 1; a template without a field, or sampling out of range, when it is put to use.
+    """
 
     limit: int | None = None
     samples: int | None = None
@@ -32,6 +37,10 @@ class Settings:
     seed: int | None = None
     system: str | None = None
     template: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"a limit of {self.limit} leaves nothing to ask")
 
     def sampling(self, declared: Sampling) -> Sampling:
         """The declared sampling with these settings over it."""
@@ -104,12 +113,7 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
 
 
 def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
-    name, _, wanted = reference.partition("@")
-    benchmark = context.declarations.benchmark(name)
-    version = find_version(context, benchmark.dataset + (f"@{wanted}" if wanted else ""))
-    kind = context.declarations.dataset(benchmark.dataset).schema_
-    with context.reading() as connection:
-        rows = item_rows(connection, version, kind)
+    benchmark, version, rows = find_items(context, reference)
     distinct: dict[str, ItemRow] = {}
     for row in rows:
         distinct.setdefault(row.item_id, row)

@@ -6,6 +6,7 @@ revision, sampling setting or sample number makes another key, and so does a cha
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,28 +84,34 @@ def response_key(model: str, request: str, sampling: str, sample_number: int) ->
     return fingerprint(["response", model, request, sampling, sample_number])
 
 
-def rubric_fingerprint(rubric: RubricDeclaration) -> str:
-    """Fingerprint of what a rubric asks and how it counts; its title and notes do not matter."""
-    return fingerprint(rubric.rubric.model_dump(mode="json"))
+def judge_identity(
+    judge: JudgeDeclaration, rubric: RubricDeclaration, model: Identity | None, *, json_schema: bool = False
+) -> Identity:
+    """Identity of a judge: model, rubric, parser with its version, sampling; all spelled out, so that two can be told
+    apart field by field.
 
-
-def judge_identity(judge: JudgeDeclaration, rubric: RubricDeclaration, model: Identity | None) -> Identity:
-    """Identity of a judge: model, rubric, parser with its version, sampling."""
+    Args:
+        model: None for rules.
+        json_schema: whether the judge's answers are held to a schema, which makes it another request.
+    """
     parser, version = parser_of(rubric.rubric)
+    # What a rubric asks and how it counts; its title and notes do not matter.
+    rule = rubric.rubric.model_dump(mode="json")
     identity = {
-        "model": model.fingerprint if model else None,
-        "rubric": rubric_fingerprint(rubric),
+        "model": json.loads(model.record["identity"]) if model else None,
+        "json_schema": json_schema if model else None,
+        "rubric": rule,
         "parser": parser,
         "parser_version": version,
-        "sampling": sampling_json(judge.sampling) if model else None,
+        "sampling": judge.sampling.model_dump(exclude={"samples"}) if model else None,
     }
     mark = fingerprint(identity)
     record = {
         "fingerprint": mark,
         "name": judge.name,
         "rubric": rubric.name,
-        "rubric_fingerprint": identity["rubric"],
-        "model_fingerprint": identity["model"],
+        "rubric_fingerprint": fingerprint(rule),
+        "model_fingerprint": model.fingerprint if model else None,
         "parser": parser,
         "parser_version": version,
         "identity": _text(identity),
@@ -130,4 +137,4 @@ def verdict_identity(subject: str, judge: str, answer: tuple[str, int] | None) -
 
 
 def _text(value: Any) -> str:
-    return canonical_json(value).decode("utf-8")
+    return canonical_json(value).decode("utf-8", "surrogatepass")

@@ -19,7 +19,8 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
     """The messages that put an answer to a judge.
 
     Templates may use every field of the item, `{answer}`, `{questions}` (numbered lines) and `{fence}`: a mark drawn
-    from the answer's hash, which the answer itself can't hold, so that nothing in it can close its own fence.
+    from the hash of all that is sent, which neither question nor answer can hold, so that nothing in them can close
+    its own fence.
 
     Raises:
         DeclarationError: the rubric has no prompt or no wording, and can only read outputs that exist.
@@ -29,7 +30,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         raise DeclarationError(
             f"The rubric `{rubric.name}` has no prompt; it can only read outputs that were imported."
         )
-    values = {**item, "answer": answer, "fence": short(fingerprint(["fence", answer]))}
+    values = {**item, "answer": answer, "fence": ""}
     if isinstance(body, NumberedRubric):
         questions = area_of(body, item).questions
         if questions is None:
@@ -37,6 +38,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         values["questions"] = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, start=1))
     else:
         values["classes"] = "\n".join(f"{number}: {meaning}" for number, meaning in body.classes.items())
+    values["fence"] = short(fingerprint(["fence", fill(body.prompt, values)]))
     messages = [{"role": "system", "content": body.system}] if body.system else []
     return [*messages, {"role": "user", "content": fill(body.prompt, values)}]
 

@@ -12,17 +12,18 @@ from ethicsdb.registry.items import item_rows
 from ethicsdb.registry.journal import batches
 from ethicsdb.registry.versions import find_version, read_sql
 from ethicsdb.runners.backends.base import Ask, Backend
-from ethicsdb.runners.identity import verdict_identity
+from ethicsdb.runners.identity import Identity, verdict_identity
 from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
-from ethicsdb.runners.models import JudgeParts
+from ethicsdb.runners.models import JudgeParts, check_model, resolve_model
 from ethicsdb.runners.reading import Reading, read_verdict
+from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
 from ethicsdb.runners.verdicts import Judged, verdict_batches
-from ethicsdb.schemas.errors import NotFoundError
+from ethicsdb.schemas.errors import DeclarationError, NotFoundError
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.text import restore
 
-__all__ = ["JudgedRun", "judge_run"]
+__all__ = ["JudgedRun", "check_judge", "judge_run"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,28 @@ class _Subject:
     text: str
 
 
+def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
+    """See that a judge can be put to work on a benchmark's items, before answers are paid for that it is to read.
+
+    Raises:
+        NotFoundError: no such benchmark, or its data set has not been built.
+        DeclarationError: the rubric has no prompt, no questions for an area of the items, or names unknown fields.
+        ModelError: the judge's model can't be asked from here.
+    """
+    if judge.declaration.model is None:
+        return
+    body = judge.rubric.rubric
+    if getattr(body, "prompt", None) is None:
+        raise DeclarationError(
+            f"The judge `{judge.declaration.name}` can only read outputs that were imported: its rubric "
+            f"`{judge.rubric.name}` has no prompt. Name another with --judge (`ethicsdb list judge`)."
+        )
+    check_model(resolve_model(context.declarations, judge.declaration.model))
+    _, _, rows = find_items(context, reference)
+    for payload in {row.payload.get(getattr(body, "by", "")): row.payload for row in rows}.values():
+        judge_messages(judge.rubric, payload, "")
+
+
 def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | None) -> JudgedRun:
     """Judge every completed answer of a run; verdicts that are there stay, and nothing is asked twice.
 
@@ -57,14 +80,9 @@ def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend
     """
     with open_stage(context, "verdicts", judge.declaration.name, ["judge", judge.identity.fingerprint]) as stage:
         subjects, without_text = _subjects(context, run_id)
-        stage.journal.append(batches("judge", [judge.identity.record]))
-        if backend is None:
-            judged: Iterator[Judged] = _by_rules(judge, subjects)
-        else:
-            stage.journal.append(batches("model", [backend.identity.record]))
-            judged = _by_model(stage, judge, backend, subjects)
-        new = _append_new(stage, run_id, judge.identity.fingerprint, judged)
-    return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, new)
+        judged = _by_rules(judge, subjects) if backend is None else _by_model(stage, judge, backend, subjects)
+        counts = _append_new(stage, run_id, judge.identity, judged)
+    return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, counts)
 
 
 def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
@@ -123,11 +141,13 @@ def _reading(judge: JudgeParts, subject: _Subject, found: tuple[Any, ...]) -> tu
     return number, read_verdict(judge.rubric.rubric, subject.item, restore(text, exact) or "")
 
 
-def _append_new(stage: Stage, run_id: str, judge: str, judged: Iterator[Judged]) -> dict[str, int]:
+def _append_new(stage: Stage, run_id: str, judge: Identity, judged: Iterator[Judged]) -> dict[str, int]:
     """Write the verdicts that are not there yet; counts all, new or not."""
     everything = list(judged)
+    parameters = {"run": run_id, "judge": judge.fingerprint}
     with stage.context.reading() as connection:
-        known = {row[0] for row in connection.execute(read_sql("judged"), {"run": run_id, "judge": judge}).fetchall()}
-    new = [each for each in everything if verdict_identity(each.subject, judge, each.answer) not in known]
-    stage.journal.append(verdict_batches(judge, new))
+        known = {row[0] for row in connection.execute(read_sql("judged"), parameters).fetchall()}
+    new = [each for each in everything if verdict_identity(each.subject, judge.fingerprint, each.answer) not in known]
+    if new:
+        stage.journal.append([*batches("judge", [judge.record]), *verdict_batches(judge.fingerprint, new)])
     return dict(Counter(str(each.reading.status) for each in everything))

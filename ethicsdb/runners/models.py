@@ -14,7 +14,7 @@ from ethicsdb.schemas.declared import JudgeDeclaration, ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
-__all__ = ["JudgeParts", "identity_of", "judge_of", "open_backend", "resolve_model"]
+__all__ = ["JudgeParts", "check_model", "identity_of", "judge_of", "open_backend", "resolve_model"]
 
 _SPEC = re.compile(r"(openai|embedded|hf):(.+)")
 
@@ -33,8 +33,11 @@ def judge_of(declarations: Declarations, name: str) -> JudgeParts:
     """The declared judge of that name. Raises NotFoundError for an unknown judge, rubric or model."""
     judge = declarations.judge(name)
     rubric = declarations.rubric(judge.rubric)
-    model = identity_of(resolve_model(declarations, judge.model)) if judge.model else None
-    return JudgeParts(judge_identity(judge, rubric, model), model, judge, rubric)
+    if judge.model is None:
+        return JudgeParts(judge_identity(judge, rubric, None), None, judge, rubric)
+    declared = resolve_model(declarations, judge.model)
+    model = identity_of(declared)
+    return JudgeParts(judge_identity(judge, rubric, model, json_schema=declared.json_schema), model, judge, rubric)
 
 
 def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
@@ -54,14 +57,21 @@ def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
         raise DeclarationError(
             f"`{name}`: models of the Hugging Face Hub can't answer yet; serve it and use openai:ID@URL."
         )
-    model_id, at, url = rest.rpartition("@")
-    if not at or not model_id or "://" not in url:
-        raise DeclarationError(f"`{name}` is not openai:ID@URL (openai:my-model@http://127.0.0.1:8080/v1).")
-    from ethicsdb.runners.backends.openai import check_endpoint
-
-    check_endpoint(url)
+    model_id, url = _split(rest)
     slug = re.sub(r"[^a-z0-9_.-]+", "-", model_id.lower()).strip("-.")[:64] or "model"
     return ModelDeclaration(kind="model", name=slug, title=model_id, backend="openai", id=model_id, base_url=url)
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """Id and endpoint out of ID@URL; an id may hold an @ itself."""
+    from ethicsdb.runners.backends.openai import check_endpoint
+
+    model_id, at, url = spec.partition("@http")
+    if not at or not model_id:
+        # Without the name, in which a URL may stand that holds a password.
+        raise DeclarationError("The model is not openai:ID@URL (openai:my-model@http://127.0.0.1:8080/v1).")
+    check_endpoint(f"http{url}")
+    return model_id, f"http{url}"
 
 
 def identity_of(model: ModelDeclaration) -> Identity:
@@ -70,7 +80,25 @@ def identity_of(model: ModelDeclaration) -> Identity:
         from ethicsdb.runners.backends.embedded import embedded_identity
 
         return embedded_identity(model)
+    if model.base_url is not None:
+        from ethicsdb.runners.backends.openai import check_endpoint
+
+        check_endpoint(model.base_url)  # it is about to be written down
     return declared_remote(model)
+
+
+def check_model(model: ModelDeclaration) -> None:
+    """See that a model can be asked from here, as far as that shows without asking it.
+
+    Raises:
+        ModelError: its key is not set, or its answers can only be imported.
+    """
+    if model.backend == "import":
+        raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
+    if model.backend == "openai":
+        from ethicsdb.runners.backends.openai import api_key
+
+        api_key(model)
 
 
 @contextmanager
@@ -82,8 +110,7 @@ def open_backend(model: ModelDeclaration, concurrency: int | None = None) -> Ite
     """
     if concurrency is not None:
         model = model.model_copy(update={"concurrency": concurrency})
-    if model.backend == "import":
-        raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
+    check_model(model)
     if model.backend == "embedded":
         from ethicsdb.runners.backends.embedded import open_embedded
 

@@ -55,6 +55,10 @@ class Progress:
         if self.done:
             sys.stderr.write(self.line() + "\n")
 
+    def begin(self) -> None:
+        """The first of them begins now."""
+        self._start = self._said = time.monotonic()
+
     def count(self, kind: str) -> None:
         """One more is done, of a kind: completed, error, ..."""
         self.done += 1

@@ -13,7 +13,7 @@ from ethicsdb.schemas.errors import DeclarationError
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import Area, ClassRubric, NumberedRubric, RefusalRubric
 
-__all__ = ["Reading", "read_verdict"]
+__all__ = ["Reading", "area_of", "read_verdict"]
 
 Labels = list[tuple[str, str]]
 
@@ -83,7 +83,7 @@ def _mismatches(rubric: NumberedRubric, area: Area, answers: tuple[bool | None, 
 
 
 def _sequence(text: str, read: NumberedAnswers) -> tuple[bool, ...]:
-    """The answers in their order of appearance. The authors' judge wrote lines; one held to JSON says the same there."""
+    """The answers in their order of appearance. The authors' judge wrote lines; one held to JSON says the same so."""
     if read.reason is None and text.lstrip(" \n`json")[:1] in ("{", "["):
         return tuple(answer for answer in read.answers if answer is not None)
     return read.sequence

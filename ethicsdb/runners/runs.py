@@ -1,13 +1,15 @@
-"""Finding runs by the names that people use."""
+"""Finding runs, and what is asked in them, by the names that people use."""
 
 from __future__ import annotations
 
 from ethicsdb.registry.context import Context
-from ethicsdb.registry.versions import read_sql
+from ethicsdb.registry.items import ItemRow, item_rows
+from ethicsdb.registry.versions import Version, find_version, read_sql
+from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import NotFoundError
 from ethicsdb.schemas.fingerprint import TAG
 
-__all__ = ["find_run"]
+__all__ = ["find_items", "find_run"]
 
 
 def find_run(context: Context, wanted: str) -> str:
@@ -23,3 +25,20 @@ def find_run(context: Context, wanted: str) -> str:
     if not found:
         raise NotFoundError(f"No run's id starts with `{wanted}`; `ethicsdb runs` lists them.")
     raise NotFoundError(f"{len(found)} runs' ids start with `{wanted}`; give more digits.")
+
+
+def find_items(context: Context, reference: str) -> tuple[BenchmarkDeclaration, Version, list[ItemRow]]:
+    """A benchmark with a version of its data, and the rows of that.
+
+    Args:
+        reference: `BENCHMARK`, or `BENCHMARK@vN` for an older version of its data.
+
+    Raises:
+        NotFoundError: no such benchmark, or its data set has not been built.
+    """
+    name, _, wanted = reference.partition("@")
+    benchmark = context.declarations.benchmark(name)
+    version = find_version(context, benchmark.dataset + (f"@{wanted}" if wanted else ""))
+    kind = context.declarations.dataset(benchmark.dataset).schema_
+    with context.reading() as connection:
+        return benchmark, version, item_rows(connection, version, kind)

@@ -50,7 +50,8 @@ class Stage:
         distinct = {each.response_key: each for each in wanted}
         tries, final = self._tries(backend.identity.fingerprint)
         open_ = [each for key, each in distinct.items() if key not in final]
-        self.journal.append(self._requests(open_))
+        if open_:
+            self.journal.append([*batches("model", [backend.identity.record]), *self._requests(open_)])
         jobs = [Job(each.response_key, each.request_hash, each.ask, tries.get(each.response_key, 0)) for each in open_]
         with Progress(what, len(distinct), before=len(distinct) - len(jobs)) as progress:
             if jobs:

@@ -11,6 +11,7 @@ from ethicsdb.schemas.outcomes import Variant
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
 __all__ = [
+    "BY_KIND",
     "BenchmarkDeclaration",
     "DatasetDeclaration",
     "Declaration",

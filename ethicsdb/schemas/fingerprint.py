@@ -16,6 +16,7 @@ __all__ = ["TAG", "canonical_json", "fingerprint", "fingerprint_rows", "sha256_f
 
 TAG = "blake2b-128:"
 _CHUNK = 1 << 20
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical_json(value: Any) -> bytes:
@@ -25,8 +26,7 @@ def canonical_json(value: Any) -> bytes:
         TypeError: the value holds something that JSON has no form for.
         ValueError: the value holds NaN or infinity, which no two readers agree on.
     """
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "surrogatepass")
+    return _ENCODER.encode(value).encode("utf-8", "surrogatepass")
 
 
 def fingerprint(value: Any) -> str:

@@ -12,7 +12,7 @@ from ethicsdb.schemas.declared import Sampling
 __all__ = ["FINAL_ERRORS", "Ask", "Backend", "Reply"]
 
 # Errors that the same request meets again, so that asking again would only pay again.
-FINAL_ERRORS = ("bad_request", "context_overflow", "no_question")
+FINAL_ERRORS = ("bad_request", "context_overflow", "cut_before_text", "no_question")
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,13 @@ class Reply:
 
     @property
     def unreachable(self) -> bool:
-        """Whether nobody was there to answer."""
-        return self.error_code in ("connection", "timeout")
+        """Whether nobody was there to answer, whatever the request."""
+        return self.error_code == "connection"
+
+    @property
+    def silent(self) -> bool:
+        """Whether no word came back. One request may be to blame, or the endpoint."""
+        return self.error_code in ("connection", "dropped", "timeout")
 
 
 class Backend(Protocol):
@@ -62,6 +67,10 @@ class Backend(Protocol):
     identity: Identity
     concurrency: int
     json_schema: bool
+
+    async def open(self) -> None:
+        """Make ready, so that the first answer is timed like any other."""
+        ...
 
     async def ask(self, ask: Ask) -> Reply:
         """Answer one request.

@@ -79,6 +79,9 @@ class NgramBackend:
         self.identity = identity
         self._model = model
 
+    async def open(self) -> None:
+        """Nothing is needed."""
+
     async def ask(self, ask: Ask) -> Reply:
         """Draw an answer; `max_tokens` counts bytes, which are this model's tokens."""
         prompt = "\n\n".join(message["content"] for message in ask.messages)

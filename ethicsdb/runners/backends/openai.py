@@ -1,12 +1,14 @@
 """Any endpoint that speaks OpenAI's chat completions, through the `openai` client.
 
-The client's own retries are off: a retry is a call, calls cost money, and ours are counted.
+The client's own retries are off: a retry is a call, calls cost money, and ours are counted. Bodies are written and read
+here rather than by the client: a lone surrogate must leave as its JSON escape, and a reply of another shape than
+promised must become an error of one item, not of the run.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,14 +19,17 @@ from ethicsdb.schemas.errors import DeclarationError, ModelError
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletion
 
-__all__ = ["OpenAIBackend", "api_key"]
+__all__ = ["OpenAIBackend", "api_key", "check_endpoint"]
 
 OFFICIAL = "https://api.openai.com/v1"
-LOCAL_HOSTS = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
+NO_KEY = "none"
 # What endpoints call a prompt that does not fit: OpenAI's code, llama.cpp's type, and words that others use.
 OVERFLOW = ("context_length_exceeded", "exceed_context_size", "context size", "context length", "maximum context")
+# What endpoints call a prompt that they refuse to pass on: Azure's code, OpenRouter's words.
+FILTERED = ("content_filter", "flagged", "moderation")
+CONNECT_FAULTS = ("ConnectError", "ConnectTimeout")  # of httpx, or of whatever the client uses in its place
+LARGEST = 2**63 - 1  # what the database holds
 
 
 def api_key(model: ModelDeclaration) -> str:
@@ -34,69 +39,97 @@ def api_key(model: ModelDeclaration) -> str:
     endpoint ever does, so that a key is not sent to a stranger; others take `ETHICSDB_API_KEY`, or none.
 
     Raises:
-        ModelError: the endpoint needs a key and the variable is not set.
+        ModelError: the endpoint needs a key and the variable is not set, or it holds what can't be a key.
     """
-    url = model.base_url or OFFICIAL
-    official = urlsplit(url).hostname == "api.openai.com"
+    official = _official(model.base_url or OFFICIAL)
     name = model.api_key_env or ("OPENAI_API_KEY" if official else "ETHICSDB_API_KEY")
-    value = os.environ.get(name)
-    if value:
-        return value
-    if official or model.api_key_env:
+    value = os.environ.get(name, "").strip()
+    if not value and (official or model.api_key_env):
         raise ModelError(f"{model.name} needs a key: set the environment variable {name}.")
-    return "none"
+    if not value.isascii() or not value.isprintable():
+        raise ModelError(f"The environment variable {name} holds characters that no key has; set it again.")
+    return value or NO_KEY
 
 
 def check_endpoint(url: str) -> None:
     """Refuse an endpoint that holds a secret or is no URL.
 
     Raises:
-        DeclarationError: the URL has a user or password in it, or is not http(s).
+        DeclarationError: the URL has a user, password or query in it, or is not http(s).
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DeclarationError(f"`{url}` is no endpoint; expected a URL such as http://127.0.0.1:8080/v1")
-    if parts.username or parts.password or parts.query:
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket or a port that is none
+        known, parts = False, urlsplit("")
+    # First, and without the URL, which would show the secret.
+    if "@" in url or parts.query or parts.fragment:
         raise DeclarationError("An endpoint's URL must hold no user, password or key; put the key in the environment.")
+    if not known:
+        raise DeclarationError(f"`{url}` is no endpoint; expected a URL such as http://127.0.0.1:8080/v1")
+
+
+def _official(url: str) -> bool:
+    return urlsplit(url).hostname == "api.openai.com"
 
 
 class OpenAIBackend:
-    """An endpoint and a model id."""
+    """An endpoint and a model id.
+
+    Args:
+        timeout: seconds that an answer may take.
+
+    Raises:
+        ModelError: the endpoint needs a key that is not there.
+        DeclarationError: the endpoint's URL is none.
+    """
 
     def __init__(self, model: ModelDeclaration, identity: Identity, *, timeout: float = 600.0) -> None:
-        import openai
-
         self.model = model
         self.identity = identity
         self.concurrency = model.concurrency
         self.json_schema = model.json_schema
         self.url = model.base_url or OFFICIAL
         check_endpoint(self.url)
-        self._client = openai.AsyncOpenAI(
-            api_key=api_key(model), base_url=self.url, max_retries=0, timeout=openai.Timeout(timeout, connect=10.0)
-        )
+        self._key = api_key(model)
+        self._timeout = timeout
+        self._client: openai.AsyncOpenAI | None = None
+
+    async def open(self) -> None:
+        """Make the client; not earlier, since its package takes most of a second to import."""
+        if self._client is None:
+            self._client = _client(self.url, self._key, self._timeout)
 
     async def ask(self, ask: Ask) -> Reply:
         """Ask once. Raises ModelError where no request can succeed."""
         import openai
 
+        await self.open()
+        assert self._client is not None
         try:
-            return _read(await self._client.chat.completions.create(**self._request(ask)))
+            response = await self._client.post(
+                "/chat/completions",
+                cast_to=openai.HttpxBinaryResponseContent,
+                content=self._body(ask),
+                options={"headers": {"Content-Type": "application/json"}},
+            )
         except openai.APIStatusError as error:
             return self._refused(error)
-        except openai.APITimeoutError as error:
-            return _failed("timeout", error)
         except openai.APIConnectionError as error:
-            return _failed("connection", error)
-        except (openai.APIError, ValueError) as error:
-            # A 2xx whose body is no chat completion: cut off, or not JSON.
-            return _failed("bad_body", error)
+            return self._lost(error)
+        try:
+            body = json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            return Reply("error", error_code="bad_body", error_message=self._brief(f"the reply is no JSON: {error}"))
+        return self._read(body)
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        """Close the connections; the next request opens new ones."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
 
-    def _request(self, ask: Ask) -> dict[str, Any]:
+    def _body(self, ask: Ask) -> bytes:
         request: dict[str, Any] = {
             "model": self.model.id,
             "messages": ask.messages,
@@ -111,74 +144,118 @@ class OpenAIBackend:
                 "type": "json_schema",
                 "json_schema": {"name": "verdict", "strict": True, "schema": ask.schema},
             }
-        return request
+        return json.dumps(request).encode("ascii")
 
     def _refused(self, error: openai.APIStatusError) -> Reply:
         """What a 4xx or 5xx means."""
-        status = error.status_code
-        text = _message(error)
+        status, text = error.status_code, self._message(error)
+        told = f"{error.code} {error.type} {error.body}".lower()
+        if status in (400, 403) and any(word in told for word in FILTERED):
+            return Reply("filtered", error_code="content_filter", error_message=text)
         if status in (401, 403):
             raise ModelError(f"{self.url} refuses the key for `{self.model.id}` ({status}: {text}).")
+        if status == 402 or "insufficient_quota" in told:
+            raise ModelError(f"{self.url} asks for money before it answers ({status}: {text}).")
         if status == 404:
             raise ModelError(f"{self.url} has no model `{self.model.id}` ({status}: {text}).")
         code = f"http_{status}"
         if status == 429:
             code = "rate_limit"
         elif status in (400, 413, 422):
-            code = (
-                "context_overflow"
-                if any(each in f"{error.code} {error.body}".lower() for each in OVERFLOW)
-                else "bad_request"
-            )
-            if "content_filter" in f"{error.code} {error.body}":
-                return Reply("filtered", error_code="content_filter", error_message=text)
-        return Reply("error", error_code=code, error_message=text, retry_after=_retry_after(error.response.headers.get))
+            code = "context_overflow" if any(word in told for word in OVERFLOW) else "bad_request"
+        pause = _retry_after(error.response.headers.get("retry-after"))
+        return Reply("error", error_code=code, error_message=text, retry_after=pause)
+
+    def _lost(self, error: openai.APIConnectionError) -> Reply:
+        """No whole reply came: nobody was there, the line broke, or it took too long."""
+        import openai
+
+        cause = error.__cause__
+        if type(cause).__name__ in CONNECT_FAULTS:
+            code = "connection"
+        else:
+            code = "timeout" if isinstance(error, openai.APITimeoutError) else "dropped"
+        told = str(cause) or type(cause).__name__ if cause else str(error)
+        return Reply("error", error_code=code, error_message=self._brief(told))
+
+    def _message(self, error: openai.APIStatusError) -> str:
+        """The endpoint's own sentence, where it sent one."""
+        body = error.body
+        own = body.get("message") if isinstance(body, dict) else None
+        return self._brief(own if isinstance(own, str) and own else error.message)
+
+    def _brief(self, text: str) -> str:
+        """A sentence of an endpoint, safe to store and to print: one line, short, no control characters, no key."""
+        if self._key != NO_KEY:
+            text = text.replace(self._key, "[key]")
+        return "".join(each if each.isprintable() else "\ufffd" for each in " ".join(text.split()))[:500]
+
+    def _read(self, body: Any) -> Reply:
+        """A reply from a chat completion; what has no text in it is an error, never an empty answer."""
+        choices = _part(body, "choices", list)
+        choice = choices[0] if choices else None
+        message = _part(choice, "message", dict)
+        if message is None:
+            return Reply("error", error_code="bad_body", error_message="the reply holds no message")
+        finish = _part(choice, "finish_reason", str)
+        usage = _part(body, "usage", dict)
+        told: dict[str, Any] = {
+            "finish_reason": finish and self._brief(finish),
+            "prompt_tokens": _count(usage, "prompt_tokens"),
+            "completion_tokens": _count(usage, "completion_tokens"),
+            "system_fingerprint": self._named(body, "system_fingerprint"),
+            "reported_model": self._named(body, "model"),
+        }
+        if finish == "content_filter":
+            return Reply("filtered", error_code="content_filter", **told)
+        text = message.get("content")
+        if text is None:
+            text = message.get("refusal")  # how OpenAI spells a refusal to fill a schema
+        if isinstance(text, str):
+            return Reply("completed", text=text, **told)
+        if text is None and finish == "length":
+            why = "the length limit was reached before any text; raise max_tokens"
+            return Reply("error", error_code="cut_before_text", error_message=why, **told)
+        return Reply("error", error_code="no_text", error_message="the reply's message holds no text", **told)
+
+    def _named(self, body: Any, name: str) -> str | None:
+        value = _part(body, name, str)
+        return None if value is None else self._brief(value)
 
 
-def _retry_after(header: Callable[[str], str | None]) -> float | None:
+def _client(url: str, key: str, timeout: float) -> openai.AsyncOpenAI:
+    """A client that sends a stranger nothing but the request and the key that is meant for it.
+
+    The package's own client adds organisation, project and custom headers out of `OPENAI_*` variables, whatever the
+    endpoint.
+    """
+    import openai
+
+    class Plain(openai.AsyncOpenAI):
+        @property
+        def default_headers(self) -> dict[str, str | openai.Omit]:
+            agent = f"ethicsdb openai-python/{openai.__version__}"
+            return {"Accept": "application/json", "User-Agent": agent, "Authorization": f"Bearer {key}"}
+
+    kind = openai.AsyncOpenAI if _official(url) else Plain
+    limits = openai.Timeout(timeout, connect=10.0)
+    return kind(api_key=key, base_url=url, max_retries=0, timeout=limits)
+
+
+def _part(whole: Any, name: str, kind: type) -> Any:
+    """A part of a JSON object; None where it is missing or of another kind."""
+    value = whole.get(name) if isinstance(whole, dict) else None
+    return value if isinstance(value, kind) else None
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = _part(usage, name, int)
+    return value if value is not None and not isinstance(value, bool) and 0 <= value <= LARGEST else None
+
+
+def _retry_after(value: str | None) -> float | None:
     """Seconds from `Retry-After`; dates are left to our own pause."""
-    value = header("retry-after")
     try:
         return max(0.0, float(value)) if value else None
     except ValueError:
         return None
-
-
-def _message(error: openai.APIStatusError) -> str:
-    """The endpoint's own sentence, where it sent one."""
-    body = error.body
-    own = body.get("message") if isinstance(body, dict) else None
-    return _brief(own if isinstance(own, str) else error.message)
-
-
-def _failed(code: str, error: Exception) -> Reply:
-    return Reply("error", error_code=code, error_message=_brief(str(error)))
-
-
-def _brief(text: str) -> str:
-    """A message short enough to store, on one line."""
-    return " ".join(text.split())[:500]
-
-
-def _read(completion: ChatCompletion) -> Reply:
-    """A reply from a chat completion; what has no text in it is an error, never an empty answer."""
-    choices = getattr(completion, "choices", None)
-    if not choices or getattr(choices[0], "message", None) is None:
-        return Reply("error", error_code="bad_body", error_message="the reply holds no message")
-    choice = choices[0]
-    usage = completion.usage
-    told: dict[str, Any] = {
-        "finish_reason": choice.finish_reason,
-        "prompt_tokens": usage.prompt_tokens if usage else None,
-        "completion_tokens": usage.completion_tokens if usage else None,
-        "system_fingerprint": completion.system_fingerprint,
-        "reported_model": completion.model,
-    }
-    if choice.finish_reason == "content_filter":
-        return Reply("filtered", error_code="content_filter", **told)
-    text = choice.message.content
-    if text is None:
-        text = getattr(choice.message, "refusal", None)
-    if not isinstance(text, str):
-        return Reply("error", error_code="no_text", error_message="the reply's message holds no text", **told)
-    return Reply("completed", text=text, **told)

@@ -18,7 +18,10 @@ from ethicsdb.schemas.quantiles import LEVEL, t_quantile
 
 __all__ = [
     "METHODS",
+    "Floats",
     "Interval",
+    "Labels",
+    "Numbers",
     "clustered_mean",
     "cr2_variance",
     "exact_bound",

@@ -1,45 +1,67 @@
--- Rows that differ between two versions of a data set, by content: multisets are compared, so repeats count.
-WITH counted AS (
-    SELECT version, item_id, group_id, variant, base_item, source_id, split, count(*) AS occurrences
+-- Rows that differ between two versions of a data set, by content: multisets are compared, so repeats count. A row whose
+-- content is the same and whose cluster or base question is another was relinked.
+WITH linked AS (
+    SELECT version, {'item': item_id, 'variant': variant, 'id': source_id, 'split': split} AS content,
+           {'group': group_id, 'base': base_item} AS link, count(*) AS times
     FROM membership
     WHERE dataset = $dataset AND version IN ($before, $after)
     GROUP BY ALL
 ),
+counted AS (
+    SELECT
+        content,
+        coalesce(sum(times) FILTER (version = $before), 0) AS before,
+        coalesce(sum(times) FILTER (version = $after), 0) AS after
+    FROM linked
+    GROUP BY content
+),
 gone AS (
-    SELECT old.* REPLACE (old.occurrences - coalesce(new.occurrences, 0) AS occurrences)
-    FROM counted old
-    LEFT JOIN counted new
-      ON new.version = $after
-     AND (new.item_id, new.group_id, new.variant, new.base_item, new.source_id, new.split)
-         IS NOT DISTINCT FROM (old.item_id, old.group_id, old.variant, old.base_item, old.source_id, old.split)
-    WHERE old.version = $before AND old.occurrences > coalesce(new.occurrences, 0)
+    SELECT content, before - after AS times FROM counted WHERE before > after
 ),
 come AS (
-    SELECT new.* REPLACE (new.occurrences - coalesce(old.occurrences, 0) AS occurrences)
-    FROM counted new
-    LEFT JOIN counted old
-      ON old.version = $before
-     AND (new.item_id, new.group_id, new.variant, new.base_item, new.source_id, new.split)
-         IS NOT DISTINCT FROM (old.item_id, old.group_id, old.variant, old.base_item, old.source_id, old.split)
-    WHERE new.version = $after AND new.occurrences > coalesce(old.occurrences, 0)
+    SELECT content, after - before AS times FROM counted WHERE after > before
+),
+-- Rows that keep their links too.
+kept AS (
+    SELECT content, sum(least(before, after)) AS times
+    FROM (
+        SELECT
+            content,
+            coalesce(sum(times) FILTER (version = $before), 0) AS before,
+            coalesce(sum(times) FILTER (version = $after), 0) AS after
+        FROM linked
+        GROUP BY content, link
+    )
+    GROUP BY content
 ),
 -- A source id and variant that lost one row and gained one row was changed.
+alone AS (
+    SELECT content.id AS id, content.variant AS variant, any_value(content) AS content, 'gone' AS side
+    FROM gone WHERE content.id IS NOT NULL GROUP BY ALL HAVING sum(times) = 1
+    UNION ALL
+    SELECT content.id, content.variant, any_value(content), 'come'
+    FROM come WHERE content.id IS NOT NULL GROUP BY ALL HAVING sum(times) = 1
+),
 pair AS (
-    SELECT gone.item_id AS old_item, come.item_id AS new_item, source_id, variant
-    FROM gone JOIN come USING (source_id, variant)
-    WHERE source_id IS NOT NULL
-      AND gone.occurrences = 1 AND come.occurrences = 1
-      AND 1 = (SELECT count(*) FROM gone g WHERE (g.source_id, g.variant) IS NOT DISTINCT FROM (gone.source_id, gone.variant))
-      AND 1 = (SELECT count(*) FROM come c WHERE (c.source_id, c.variant) IS NOT DISTINCT FROM (come.source_id, come.variant))
+    SELECT gone.content AS old, come.content AS new
+    FROM alone gone
+    JOIN alone come ON gone.id = come.id AND gone.variant IS NOT DISTINCT FROM come.variant
+    WHERE gone.side = 'gone' AND come.side = 'come'
 ),
 changes AS (
-    SELECT 'changed' AS change, source_id, variant, old_item, new_item FROM pair
+    SELECT 'changed' AS change, old.id AS source_id, old.variant AS variant, old.item AS old_item, new.item AS new_item
+    FROM pair
     UNION ALL
-    SELECT 'removed', source_id, variant, item_id, NULL FROM gone, range(gone.occurrences)
-    WHERE (source_id, variant, item_id) NOT IN (SELECT (source_id, variant, old_item) FROM pair)
+    SELECT 'removed', content.id, content.variant, content.item, NULL
+    FROM gone, range(gone.times::BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM pair WHERE pair.old = gone.content)
     UNION ALL
-    SELECT 'added', source_id, variant, NULL, item_id FROM come, range(come.occurrences)
-    WHERE (source_id, variant, item_id) NOT IN (SELECT (source_id, variant, new_item) FROM pair)
+    SELECT 'added', content.id, content.variant, NULL, content.item
+    FROM come, range(come.times::BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM pair WHERE pair.new = come.content)
+    UNION ALL
+    SELECT 'relinked', content.id, content.variant, content.item, content.item
+    FROM counted JOIN kept USING (content), range((least(before, after) - kept.times)::BIGINT)
 )
 SELECT change, source_id, variant, old_text.text, new_text.text
 FROM changes
