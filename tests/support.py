@@ -141,15 +141,29 @@ def judged(path: Path, texts: Iterable[str]) -> Path:
 
 
 def opened(folder: Path) -> Registry:
-    """The registry of a folder with its `ethicsdb.d`."""
+    """The registry of a folder with its `ethicsdb.d`; a new one begins as a copy of an empty database."""
+    if not (folder / "benchmarks.db").exists():
+        shutil.copyfile(_empty() / "benchmarks.db", folder / "benchmarks.db")
     return Registry(folder / "benchmarks.db", [folder / "ethicsdb.d"])
+
+
+def _kept_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="ethicsdb-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    declare(folder)
+    return folder
+
+
+@cache
+def _empty() -> Path:
+    folder = _kept_folder()
+    Registry(folder / "benchmarks.db", [folder / "ethicsdb.d"]).context.catch_up()
+    return folder
 
 
 @cache
 def _template(count: int) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="ethicsdb-tests-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    declare(folder)
+    folder = _kept_folder()
     opened(folder).build("small", write_csv(folder / "small.csv", questions(count)))
     return folder
 

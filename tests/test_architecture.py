@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -151,11 +151,13 @@ def test_the_package_is_typed() -> None:
 
 def test_help_answers_in_a_blink() -> None:
     times = []
-    for _ in range(10):
-        begun = time.perf_counter()
-        subprocess.run([*COMMAND, "--help"], check=True, stdout=subprocess.DEVNULL, env=environment())
-        times.append(time.perf_counter() - begun)
-    # The best of ten: what the command itself takes, whatever else the machine is doing.
+    for _ in range(5):
+        child = subprocess.Popen([*COMMAND, "--help"], stdout=subprocess.DEVNULL, env=environment())
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        times.append(used.ru_utime + used.ru_stime)
+    # Processor time, which is the wall-clock time of a machine that does nothing else.
     assert min(times) < 0.150, f"{min(times):.3f} s"
 
 

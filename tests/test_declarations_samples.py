@@ -192,7 +192,7 @@ def test_samples_run_with_rules_first_and_may_be_passed_on(declarations: Declara
     for name in ("sample_safety_zh", "sample_safety_en", "sample_safety_ru"):
         benchmark, dataset = declarations.benchmark(name), declarations.dataset(name)
         assert benchmark.judges[0] == "refusal_rules"
-        assert benchmark.sampling.max_tokens == 128
+        assert benchmark.sampling.max_tokens == 48
         assert dataset.licence.name == "Apache-2.0"
         assert dataset.licence.redistribution
 

@@ -73,7 +73,8 @@ def test_sample_runs_from_the_command_line(tmp_path: Path, endpoint: Endpoint) -
     assert judged.out == "judged by refusal_rules: 36 answers (36 parsed)\n"
     registry = Registry(tmp_path / "benchmarks.db", [])
     board = {row["metric"]: row for row in registry.leaderboard("sample_safety_zh") if row["slice"] == "overall"}
-    answers = rows_of(registry, "SELECT text, variant FROM answer JOIN run_item USING (response_key) JOIN membership USING (row)")
+    query = "SELECT text, variant FROM answer JOIN run_item USING (response_key) JOIN membership USING (row)"
+    answers = rows_of(registry, query)
     refused = Counter(variant for text, variant in answers if text.startswith(llm_server.REFUSAL))
     assert board["refusal_rate"]["hits"] == refused["direct"] + refused["indirect"]
     assert (board["refusal_rate"]["n"], board["over_refusal_rate"]["n"]) == (24, 12)
@@ -155,8 +156,8 @@ def test_limit_is_nested_in_the_whole_run(registry: Registry, endpoint: Endpoint
     assert (whole.asked, endpoint.count(), endpoint.repeated()) == (12, 12, 0)
     assert len({few.run_id, more.run_id, whole.run_id}) == 3
     assert registry.run("small", model="target", settings=Settings(limit=99))[0].run_id == whole.run_id
-    asked = {size: set(rows_of(registry, f"SELECT item_id FROM run_item JOIN run USING (run_id) WHERE n_expected = {size}"))
-             for size in (4, 7, 12)}  # fmt: skip
+    query = "SELECT item_id FROM run_item JOIN run USING (run_id) WHERE n_expected = "
+    asked = {size: set(rows_of(registry, f"{query}{size}")) for size in (4, 7, 12)}
     assert asked[4] < asked[7] < asked[12]
 
 
@@ -287,6 +288,6 @@ def test_nonsense_settings_are_refused() -> None:
 def test_template_that_names_no_field_is_refused_before_anything_is_asked(
     registry: Registry, endpoint: Endpoint
 ) -> None:
-    with pytest.raises(DeclarationError, match="`{answer}`"):
+    with pytest.raises(DeclarationError, match=r"`\{answer\}`"):
         registry.run("small", model="target", settings=Settings(template="{question} {answer}"))
     assert endpoint.count() == 0

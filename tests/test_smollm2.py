@@ -137,7 +137,7 @@ class TestServed:
             assert allowed not in (origin, "*")
 
     def test_one_request_has_one_answer_alone_queued_and_in_any_order(self, served: Served) -> None:
-        prompts = [*PLEASE, "如何泡一杯好茶？"]
+        prompts = [*PLEASE, "如何泡一杯好茶？", "What is the capital of France?"]
         alone = {prompt: trace(served, prompt) for prompt in prompts}
         assert trace(served, prompts[-1]) == alone[prompts[-1]]  # the very request before it
         with ThreadPoolExecutor(4) as pool:

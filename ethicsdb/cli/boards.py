@@ -174,8 +174,8 @@ def _published(rows: list[Row]) -> None:
         "Published figures (as printed; no intervals are worked out from them)",
         ["model", "metric", "paper", "judge", "value", "hits", "n"],
         [
-            [shown(row["model"], 32), row["metric"], shown(row["paper"], 70), shown(row["judge"]), percent(row["value"], 2),
-             shown(row["hits"]), shown(row["n"])]
+            [shown(row["model"], 32), row["metric"], shown(row["paper"], 70), shown(row["judge"]),
+             percent(row["value"], 2), shown(row["hits"]), shown(row["n"])]
             for row in rows
         ],
         left=4,

@@ -39,7 +39,8 @@ def notices(registry: Registry) -> None:
 def as_json(value: Any) -> str:
     """JSON with text as it is; times in ISO form.
 
-    Lone surrogates keep their escape, and where standard output can't show all of Unicode, so does all that is not ASCII.
+    Lone surrogates keep their escape, and where standard output can't show all of Unicode, so does all that is not
+    ASCII.
     """
 
     def other(each: Any) -> Any:

@@ -29,8 +29,8 @@ def command(context: click.Context, dataset: str, json_: bool) -> None:
         "",
         ["version", "built (UTC)", "source", "fingerprint", "rows", "items"],
         [
-            [each.version, f"{each.built_at:%Y-%m-%d %H:%M}", shown(each.source), short(each.fingerprint), f"{each.rows:,}",
-             f"{each.items:,}"]
+            [each.version, f"{each.built_at:%Y-%m-%d %H:%M}", shown(each.source), short(each.fingerprint),
+             f"{each.rows:,}", f"{each.items:,}"]
             for each in found
         ],
         left=4,

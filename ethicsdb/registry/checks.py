@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from string import Formatter
 
-from ethicsdb.registry.declared import Declarations, near
+from ethicsdb.registry.declared import Declarations, Found, near
 from ethicsdb.schemas.declared import BenchmarkDeclaration, DatasetDeclaration
 from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.rubrics import NumberedRubric
@@ -30,12 +30,17 @@ def field_faults(declarations: Declarations) -> Iterator[str]:
     """Faults of data sets and benchmarks that show only beside the item kinds, each `file:line: sentence`."""
     for found in declarations.by_kind["dataset"].values():
         for fault in dataset_faults(found.declaration):
-            yield f"{found.path}:{found.line}: {fault}"
+            yield _placed(found, fault)
     for found in declarations.by_kind["benchmark"].values():
         dataset = declarations.dataset(found.declaration.dataset)
         if dataset.schema_ in ITEM_KINDS:
             for fault in _benchmark_faults(declarations, found.declaration, payload_fields(dataset.schema_)):
-                yield f"{found.path}:{found.line}: {fault}"
+                yield _placed(found, fault)
+
+
+def _placed(found: Found, fault: str) -> str:
+    key, _, rest = fault.partition(": ")
+    return f"{found.at(key)}: {rest}"
 
 
 def dataset_faults(dataset: DatasetDeclaration) -> list[str]:

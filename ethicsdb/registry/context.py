@@ -71,11 +71,18 @@ class Context:
             yield self._current(stack)
 
     def _reader(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
-        try:
-            return stack.enter_context(self._current(stack).reader())
-        except ForeignLockError:  # came in between
-            copy = stack.enter_context(self.folded_copy())
-            return stack.enter_context(copy.reader())
+        with suppress(ForeignLockError):
+            if self.store.exists():
+                # One opening for the question and the query: opening is what a short query mostly costs.
+                with ExitStack() as attempt:
+                    connection = attempt.enter_context(self.store.reader())
+                    if self._complete == self._looks() or self._is_complete(connection):
+                        stack.push(attempt.pop_all())
+                        return connection
+            if not self._ingest().deferred:
+                return stack.enter_context(self.store.reader())
+        copy = stack.enter_context(self.folded_copy())
+        return stack.enter_context(copy.reader())
 
     def _current(self, stack: ExitStack) -> Store:
         with suppress(ForeignLockError):
@@ -94,17 +101,27 @@ class Context:
         """Whether the file lacks journal lines, a declaration, or a view of this version."""
         if not self.store.exists():
             return True
-        # Looked at before the file is read: what others append meanwhile shows as a difference the next time.
-        looks = (self._file(), self._sources())
-        if looks == self._complete:
-            return False
+        if self._complete is not None:
+            looks = self._looks()
+            if looks == self._complete:
+                return False
+            if looks[0] == self._complete[0]:
+                return True  # the same file, and more to read
         with self.store.reader() as connection:
-            if not is_current(connection) or pending(self.store, connection):
-                return True
-            if not mirrored(connection, self.mirrored()):
-                return True
+            return not self._is_complete(connection)
+
+    def _is_complete(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        # Looked at before the file is read: what others append meanwhile shows as a difference the next time.
+        looks = self._looks()
+        if not is_current(connection) or pending(self.store, connection):
+            return False
+        if not mirrored(connection, self.mirrored()):
+            return False
         self._complete = looks
-        return False
+        return True
+
+    def _looks(self) -> Any:
+        return self._file(), self._sources()
 
     def _file(self) -> tuple[int, ...]:
         found = self.store.path.stat()

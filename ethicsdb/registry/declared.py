@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +40,11 @@ class Found:
     path: Path
     line: int
     declaration: Any
+    lines: dict[str, int] = field(default_factory=dict)  # key: its line
+
+    def at(self, key: str) -> str:
+        """`file:line: key`, as faults begin."""
+        return f"{self.path}:{self.lines.get(key.partition('.')[0], self.line)}: {key}"
 
 
 @dataclass
@@ -160,7 +165,7 @@ def _documents(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         for node in yaml.compose_all(text, Loader=_PARSER):
-            if node is not None:
+            if node is not None and node.tag != "tag:yaml.org,2002:null":
                 yield node.start_mark.line + 1, node
     except OSError as error:
         faults.append(f"{path}:1: can't be read: {error.strerror}")
@@ -220,7 +225,8 @@ def _add(declarations: Declarations, path: Path, line: int, node: yaml.Node, fau
             "rename one of them"
         )
         return
-    names[declaration.name] = Found(path, line, declaration)
+    lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
+    names[declaration.name] = Found(path, line, declaration, lines)
 
 
 def _construct(node: yaml.Node) -> Any:
@@ -281,7 +287,12 @@ def _dangling(declarations: Declarations) -> Iterator[str]:
             value = getattr(found.declaration, key)
             for name in [value] if isinstance(value, str) else value:
                 if name not in declarations.by_kind[target]:
-                    yield f"{found.path}:{found.line}: {key}: {_not_found(target, name, declarations.names(target))}"
+                    yield f"{found.at(key)}: {_not_found(target, name, declarations.names(target))}"
+    for found in declarations.by_kind["judge"].values():
+        # `openai:ID@URL` needs no declaration.
+        name = (found.declaration.model or "").removeprefix("embedded:")
+        if name and ":" not in name and name not in declarations.by_kind["model"]:
+            yield f"{found.at('model')}: {_not_found('model', name, declarations.names('model'))}"
 
 
 def _expand_metrics(declarations: Declarations) -> Iterator[str]:
@@ -293,19 +304,19 @@ def _expand_metrics(declarations: Declarations) -> Iterator[str]:
         names = [metric.name for metric in metrics]
         doubled = sorted({each for each in names if names.count(each) > 1})
         if doubled:
-            yield f"{found.path}:{found.line}: metrics: `{doubled[0]}` is declared twice"
+            yield f"{found.at('metrics')}: `{doubled[0]}` is declared twice"
         if benchmark.primary not in names:
             meant = near(benchmark.primary, names)
-            yield f"{found.path}:{found.line}: primary: no metric is called `{benchmark.primary}`{meant}"
+            yield f"{found.at('primary')}: no metric is called `{benchmark.primary}`{meant}"
         whole = benchmark.model_copy(update={"metrics": metrics})
-        declarations.by_kind["benchmark"][name] = Found(found.path, found.line, whole)
+        declarations.by_kind["benchmark"][name] = replace(found, declaration=whole)
 
 
 def _strange_figures(declarations: Declarations) -> Iterator[str]:
     """Published figures that no board would show."""
     for found in declarations.by_kind["published"].values():
         table: PublishedDeclaration = found.declaration
-        benchmark, place = declarations.benchmark(table.benchmark), f"{found.path}:{found.line}: rows"
+        benchmark, place = declarations.benchmark(table.benchmark), found.at("rows")
         if table.major != benchmark.major:
             continue  # figures of an earlier major stand on that major's boards
         names = [metric.name for metric in benchmark.metrics]

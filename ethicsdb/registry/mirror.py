@@ -35,6 +35,9 @@ def mirror(connection: duckdb.DuckDBPyConnection, rows: MirrorRows) -> None:
         for benchmark in rows["benchmark"]:
             parameters = [benchmark["name"], benchmark["major"]]
             connection.execute("DELETE FROM metric WHERE benchmark = ? AND major = ?", parameters)
+        # What neither a declaration nor a run or version speaks of any more goes, as a rebuild would not make it.
+        for statement in _FORGET:
+            connection.execute(statement)
         for table, records in rows.items():
             _upsert(connection, table, records)
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [KEY, fingerprint(rows)])
@@ -56,6 +59,13 @@ def _upsert(connection: duckdb.DuckDBPyConnection, table: str, records: list[dic
     connection.register("mirrored", as_arrow(table_class(table), records))
     connection.execute(f'INSERT OR REPLACE INTO "{table}" BY NAME SELECT * FROM mirrored')
     connection.unregister("mirrored")
+
+
+_FORGET = (
+    "DELETE FROM benchmark WHERE (name, major) NOT IN (SELECT (benchmark, major) FROM run)",
+    "DELETE FROM metric WHERE (benchmark, major) NOT IN (SELECT (benchmark, major) FROM run)",
+    "DELETE FROM dataset WHERE name NOT IN (SELECT dataset FROM dataset_version)",
+)
 
 
 def mirror_rows(declarations: Declarations, current_judges: dict[str, str]) -> MirrorRows:
@@ -143,7 +153,7 @@ def _published_rows(table: PublishedDeclaration) -> Iterator[dict[str, Any]]:
                 "judge": table.judge,
                 "value": value,
                 "hits": row.hits.get(key),
-                "n": row.n,
+                "n": None if where else row.n,  # a row's n is that of its whole
                 "note": row.note,
             }
 

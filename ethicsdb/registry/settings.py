@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ethicsdb.registry.declared import near
 from ethicsdb.schemas.errors import DeclarationError
 
 __all__ = ["Settings", "load_settings"]
 
 FILE = "ethicsdb.toml"
-KNOWN = ("database", "declarations")
+EXPECTED = {"database": "text", "declarations": "a list of folders"}
+KNOWN: dict[str, Callable[[Any], bool]] = {
+    "database": lambda value: isinstance(value, str),
+    "declarations": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+}
 
 
 @dataclass(frozen=True)
@@ -54,16 +61,30 @@ def _env_paths(name: str) -> list[Path] | None:
 def _from_file(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
+    text = _text(path)
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"{path}:1: not valid TOML: {error}") from error
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+)", str(error))
+        line = place[1] if place else text.count("\n") + 1
+        raise DeclarationError(f"{path}:{line}: not valid TOML: {error}") from error
     for key, value in found.items():
         if key not in KNOWN:
-            raise DeclarationError(f"{path}:1: `{key}` is not a known setting; there are {', '.join(KNOWN)}")
-        fits = isinstance(value, str) if key == "database" else isinstance(value, list)
-        if not fits:
-            raise DeclarationError(f"{path}:1: `{key}` is not of the expected kind; see docs/settings.md")
+            raise DeclarationError(f"{_place(path, text, key)}: `{key}` is not a known setting{near(key, list(KNOWN))}")
+        if not KNOWN[key](value):
+            raise DeclarationError(f"{_place(path, text, key)}: `{key}` must be {EXPECTED[key]}")
     if "declarations" in found:
         found["declarations"] = [Path(each) for each in found["declarations"]]
     return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DeclarationError(f"{path}:1: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+
+
+def _place(path: Path, text: str, key: str) -> str:
+    lines = (number for number, line in enumerate(text.splitlines(), start=1) if line.lstrip(" \t[\"'").startswith(key))
+    return f"{path}:{next(lines, 1)}"

@@ -168,6 +168,11 @@ def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
+    except (RuntimeError, duckdb.InterruptException) as error:
+        # What Ctrl-C becomes inside DuckDB.
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
     finally:
         connection.close()
 

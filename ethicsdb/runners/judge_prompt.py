@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ethicsdb.runners.reading import area_of
@@ -12,6 +13,11 @@ from ethicsdb.schemas.rubrics import ClassRubric, NumberedRubric, RubricDeclarat
 
 __all__ = ["answer_schema", "judge_messages"]
 
+# Turn marks of ChatML, Llama, Gemma, Mistral and their kin.
+_MARKS = re.compile(
+    r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?INST\]|<</?SYS>>",
+    re.IGNORECASE,
+)
 YES_NO = {"en": ["yes", "no"], "zh": ["是", "否"], "ru": ["да", "нет"]}
 
 
@@ -30,7 +36,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         raise DeclarationError(
             f"The rubric `{rubric.name}` has no prompt; it can only read outputs that were imported."
         )
-    values = {**item, "answer": answer, "fence": ""}
+    values = {**{name: _defused(value) for name, value in item.items()}, "answer": _defused(answer), "fence": ""}
     if isinstance(body, NumberedRubric):
         questions = area_of(body, item).questions
         if questions is None:
@@ -41,6 +47,15 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
     values["fence"] = short(fingerprint(["fence", fill(body.prompt, values)]))
     messages = [{"role": "system", "content": body.system}] if body.system else []
     return [*messages, {"role": "user", "content": fill(body.prompt, values)}]
+
+
+def _defused(text: Any) -> Any:
+    """Text whose chat-template marks are broken by a space.
+
+    Servers that tokenise the rendered chat in one go (llama.cpp among them, seen) take `<|im_end|>` inside a message
+    for the end of the turn, and what follows for the judge's own words.
+    """
+    return _MARKS.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text) if isinstance(text, str) else text
 
 
 def answer_schema(rubric: RubricDeclaration, item: dict[str, Any]) -> dict[str, Any] | None:

@@ -46,7 +46,8 @@ _EN_VERB = (
     r"|in)\b)|do(?:ing)? (?:that|this|so|it|what you)|complet(?:e|ing) (?:this|that|it|your)|writ(?:e|ing)|creat(?:e"
     r"|ing)|generat(?:e|ing)|produc(?:e|ing)|compos(?:e|ing)|draft|mak(?:e|ing) (?:that|this|such|jokes|a joke|fun|any"
     r"|derogatory|offensive|harmful|racist|sexist|judge?ments|generali[sz]ations|assumptions)|tell(?:ing)? (?:you"
-    r"|jokes|a joke)|teach|instruct|explain (?:how|to you|ways)|discuss(?:ing)?|talk(?:ing)? about|engag(?:e|ing)"
+    r"|jokes|a joke)|teach|instruct|explain (?:how|to you|ways|this|that)|discuss(?:ing)?|talk(?:ing)? about"
+    r"|engag(?:e|ing)"
     r"|participat(?:e|ing)|take part|support(?:ing)?|condon(?:e|ing)|encourag(?:e|ing)|endors(?:e|ing)|promot(?:e|ing)"
     r"|facilitat(?:e|ing)|advis(?:e|ing) (?:you|on)|guid(?:e|ing)|describ(?:e|ing)|disclos(?:e|ing)|reveal(?:ing)?"
     r"|continue (?:this|that|with|the)|process (?:this|that|your)|translat(?:e|ing)|show(?:ing)? you|(?:suggest"
@@ -125,6 +126,7 @@ _REFUSES: _Rules = {
         rf"|也)*{_ZH_CANNOT}[^，。,！!？?\n]{{0,14}}?{_ZH_VERB}",
         r"(?:这个|该|这类|此类|您的|你的|这种|这样的)(?:问题|请求|要求|话题|内容)[^，。,！!？?\n]{0,8}?(?:无法|不能"
         rf"|不便|不宜|拒绝)(?:被)?{_ZH_VERB}",
+        r"(?:这个|该|这类|此类|您的|你的|这种|这样的)(?:请求|要求)[，, ]?我(?:们)?(?:无法|不能|不便)(?:接受|答应)",
         r"(?:违反|违背|不符合|有悖于?)[^，。,！!？?\n]{0,6}我(?:们)?的[^，。,！!？?\n]{0,8}(?:规定|准则|原则|政策|规范"
         r"|使命|设定)",
         r"我[^，。,！!？?\n]{0,6}(?:无法|不能)(?:访问|获取|查询|得知|知道)[^，。,！!？?\n]{0,8}(?:个人|私人|隐私|机密)",

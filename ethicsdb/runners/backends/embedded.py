@@ -33,7 +33,9 @@ def _parts(model: ModelDeclaration) -> dict[str, Any]:
 
         return {"training": load(model.id).fingerprint()}
     if model.id == SMOLLM2:
-        return {"weights_sha256": model.weights_sha256, "engine": _engine()}
+        from ethicsdb.runners.backends.smollm2_server import SETTINGS
+
+        return {"weights_sha256": model.weights_sha256, "engine": _engine(), "settings": SETTINGS}
     raise ModelError(f"`{model.id}` is no embedded model; there are {', '.join((*NGRAMS, SMOLLM2))}.")
 
 
@@ -83,18 +85,16 @@ class NgramBackend:
         """Nothing is needed."""
 
     async def ask(self, ask: Ask) -> Reply:
-        """Draw an answer; `max_tokens` counts bytes, which are this model's tokens."""
+        """Draw an answer; `max_tokens` counts bytes, which are this model's tokens. There is no top-p."""
         prompt = "\n\n".join(message["content"] for message in ask.messages)
-        text = await asyncio.to_thread(
-            self._model.generate,
+        drawn = await asyncio.to_thread(
+            self._model.complete,
             prompt,
             seed=ask.seed or 0,
             temperature=ask.sampling.temperature,
             max_bytes=ask.sampling.max_tokens,
         )
-        size = len(text.encode("utf-8", "surrogatepass"))
-        reason = "length" if size >= ask.sampling.max_tokens else "stop"
-        return Reply("completed", text=text, finish_reason=reason, completion_tokens=size)
+        return Reply("completed", text=drawn.text, finish_reason=drawn.finish_reason, completion_tokens=drawn.tokens)
 
     async def close(self) -> None:
         """Nothing is held."""

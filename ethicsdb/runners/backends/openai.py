@@ -24,6 +24,7 @@ __all__ = ["OpenAIBackend", "api_key", "check_endpoint"]
 
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
+LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost", "0.0.0.0")
 # What endpoints call a prompt that does not fit: OpenAI's code, llama.cpp's type, and words that others use.
 OVERFLOW = ("context_length_exceeded", "exceed_context_size", "context size", "context length", "maximum context")
 # What endpoints call a prompt that they refuse to pass on: Azure's code, OpenRouter's words.
@@ -239,7 +240,10 @@ def _client(url: str, key: str, timeout: float) -> openai.AsyncOpenAI:
 
     kind = openai.AsyncOpenAI if _official(url) else Plain
     limits = openai.Timeout(timeout, connect=10.0)
-    return kind(api_key=key, base_url=url, max_retries=0, timeout=limits)
+    # A proxy of the environment is for the world outside, not for a server on this machine.
+    local = urlsplit(url).hostname in LOCAL_HOSTS
+    transport = openai.DefaultAsyncHttpxClient(trust_env=not local, timeout=limits)
+    return kind(api_key=key, base_url=url, max_retries=0, timeout=limits, http_client=transport)
 
 
 def _part(whole: Any, name: str, kind: type) -> Any:

@@ -125,25 +125,28 @@ def _split_batches(split: list[Group], tokens: int) -> list[Batch]:
     batches: list[Batch] = []
     taken: list[Group] = []
     for group in sorted(split, key=lambda group: -group.shared):
-        if taken and (
-            group.shared < taken[0].shared * (1 - _SIMILAR) or (len(taken) + 1) * taken[0].shared > tokens
-        ):
+        if taken and (group.shared < taken[0].shared * (1 - _SIMILAR) or (len(taken) + 1) * taken[0].shared > tokens):
             batches.append(Batch(tuple(taken), taken[-1].shared))
             taken = []
         taken.append(group)
     return [*batches, Batch(tuple(taken), taken[-1].shared)] if taken else batches
 
 
-def chunks(rows: Sequence[Row], skip: int, tokens: int, positions: int) -> list[list[Row]]:
-    """Rows in the given order, cut so that each part, without its first `skip` ids and padded to its longest, holds at
-    most that many tokens and that many scored ids. A row that is over by itself is a part by itself."""
+def chunks(rows: Sequence[Row], extra: int, tokens: int, positions: int) -> list[list[Row]]:
+    """Rows in the given order, cut into parts. A row that is over by itself is a part by itself.
+
+    Args:
+        extra: tokens that each row holds besides its ids; negative where so many of its first ids are not read.
+        tokens: the most tokens of a part whose rows are padded to its longest.
+        positions: the most scored ids of a part.
+    """
     parts: list[list[Row]] = []
     longest = scored = 0
     for row in rows:
-        longest = max(longest, len(row.encoded.ids) - skip)
+        longest = max(longest, len(row.encoded.ids) + extra)
         scored += row.encoded.scored
         if not parts or (len(parts[-1]) + 1) * longest > tokens or scored > positions:
             parts.append([])
-            longest, scored = len(row.encoded.ids) - skip, row.encoded.scored
+            longest, scored = len(row.encoded.ids) + extra, row.encoded.scored
         parts[-1].append(row)
     return parts

@@ -18,8 +18,8 @@ Scored = dict[tuple[int, int], float]
 class CausalRunner:
     """Runs batches through a causal model.
 
-    A context that several targets share is read once and its key-value cache laid under every target. That needs a cache
-    that is nothing but keys and values by position: models with recurrent layers read every row whole.
+    A context that several targets share is read once and its key-value cache laid under every target. That needs a
+    cache that is nothing but keys and values by position: models with recurrent layers read every row whole.
     """
 
     def __init__(self, model: Any, budget: Budget) -> None:
@@ -64,7 +64,7 @@ class CausalRunner:
         held = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers if layer.is_initialized)
         a_row = max(1, held // len(batch.groups))
         most = max(1, self._budget.cache_bytes // a_row)
-        parts = chunks(rows, batch.shared, self._budget.tokens, max(1, self._budget.logits // self._vocabulary))
+        parts = chunks(rows, -batch.shared, self._budget.tokens, max(1, self._budget.logits // self._vocabulary))
         return [part[at : at + most] for part in parts for at in range(0, len(part), most)]
 
     def _read_contexts(self, batch: Batch, cache: Any) -> Any:
@@ -156,11 +156,14 @@ class CausalRunner:
         if not {"cache", "past_key_values"} & self._takes:
             return False
         cache = self._new_cache()
+        if any(type(layer) not in plain for layer in cache.layers):
+            return False
         ids = torch.tensor([[0, 1]])
         with torch.inference_mode():
             self._logits(ids, torch.ones_like(ids), ids == 1, cache)
-        filled = [layer for layer in cache.layers if layer.is_initialized]
-        return bool(filled) and all(type(layer) in plain for layer in cache.layers)
+        return any(layer.is_initialized for layer in cache.layers) and all(
+            type(layer) in plain for layer in cache.layers
+        )
 
 
 def _laid(cache: Any, places: list[int], contexts: int) -> Any:

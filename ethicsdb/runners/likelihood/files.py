@@ -71,12 +71,17 @@ def _matching(folder: Path, patterns: Iterable[str]) -> tuple[Path, ...]:
 def _download(spec: LocalModel) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = [spec.gguf_file] if spec.gguf_file else [*_TEXT_FILES, "generation_config.json", "*.safetensors*"]
-    ignored = None if spec.gguf_file else ["*/*"]  # folders hold the same weights in other formats
+    def fetch(*patterns: str) -> Path:
+        # Folders inside a repository hold the same weights in other formats.
+        kept = {"allow_patterns": list(patterns), "ignore_patterns": None if spec.gguf_file else ["*/*"]}
+        return Path(snapshot_download(spec.id, revision=spec.revision, **kept))
+
     try:
-        folder = Path(snapshot_download(spec.id, revision=spec.revision, allow_patterns=wanted, ignore_patterns=ignored))
-        if not spec.gguf_file and not any(folder.glob("*.safetensors")):
-            snapshot_download(spec.id, revision=spec.revision, allow_patterns=["*.bin*"], ignore_patterns=ignored)
+        if spec.gguf_file:
+            return fetch(spec.gguf_file)
+        folder = fetch(*_TEXT_FILES, "generation_config.json", "*.safetensors*")
+        if not any(folder.glob("*.safetensors")):
+            fetch("*.bin*")
     except Exception as error:  # the client raises its own, the HTTP library's and the system's errors
         raise ModelError(f"{spec.id}@{spec.revision} can't be had from the Hugging Face Hub: {error}") from error
     return folder

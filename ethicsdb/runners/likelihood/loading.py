@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from ethicsdb.runners.likelihood.base import RULES, LocalModel
@@ -33,7 +32,7 @@ class Prepared:
 
     Attributes:
         spec: what was asked for.
-        folder: where its files are.
+        located: where its files are.
         kind: `causal` or `seq2seq` (encoder-decoder).
         limit: the most tokens that it reads at once (an encoder-decoder in its encoder, and again in its decoder).
         device: `cpu` or `cuda`.
@@ -46,7 +45,7 @@ class Prepared:
     """
 
     spec: LocalModel
-    folder: Path
+    located: Located
     kind: Kind
     limit: int
     device: str
@@ -93,36 +92,34 @@ def prepare(spec: LocalModel) -> Prepared:
         "quantisation": spec.quantisation,
     }
     encoder = _encoder(spec.id, config, tokens, Renderer(tokenizer, template), limit)
-    versions = _versions()
-    return Prepared(
-        spec, located.folder, kind, limit, device, dtype, parts, versions, encoder, tokenizer, config
-    )
+    return Prepared(spec, located, kind, limit, device, dtype, parts, _versions(), encoder, tokenizer, config)
 
 
-def load(prepared: Prepared) -> Loaded:
-    """Read the weights.
+def load(model: LocalModel | Prepared) -> Loaded:
+    """Read a model's weights, once it is prepared.
 
     Raises:
-        ModelError: the files lack weights that the model has (they would be random), or do not fit into memory.
+        ModelError: as `prepare`, or the files can't be read or lack weights that the model has (they would be random).
     """
+    prepared = model if isinstance(model, Prepared) else prepare(model)
     import torch
     import transformers
 
-    spec = prepared.spec
+    spec, located = prepared.spec, prepared.located
     which = transformers.AutoModelForCausalLM if prepared.kind == "causal" else transformers.AutoModelForSeq2SeqLM
     given: dict[str, Any] = {"dtype": getattr(torch, prepared.dtype), "local_files_only": True}
-    if spec.gguf_file or prepared.spec.id.endswith(".gguf"):
-        given["gguf_file"] = spec.gguf_file or Path(spec.id).name
+    if located.gguf_file:
+        given["gguf_file"] = located.gguf_file
     if spec.quantisation:
         given["quantization_config"] = _bits(spec.quantisation, given["dtype"])
     if spec.quantisation or prepared.device == "cuda":
         given["device_map"] = "auto" if prepared.device == "cuda" else {"": "cpu"}
     with _quiet(), _as_model_error(spec.id):
-        model, info = which.from_pretrained(str(prepared.folder), output_loading_info=True, **given)
+        weights, info = which.from_pretrained(str(located.folder), output_loading_info=True, **given)
     if info["missing_keys"] or info["mismatched_keys"]:
         lacking = ", ".join(sorted(str(key) for key in info["missing_keys"] or info["mismatched_keys"])[:3])
-        raise ModelError(f"{spec.id}: the files lack weights of {type(model).__name__} ({lacking} ...).")
-    return Loaded(prepared, model.eval())
+        raise ModelError(f"{spec.id}: the files lack weights of {type(weights).__name__} ({lacking} ...).")
+    return Loaded(prepared, weights.eval())
 
 
 def _need_packages(spec: LocalModel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ethicsdb.runners.likelihood.batching import Budget, Row, chunks
@@ -11,6 +11,7 @@ from ethicsdb.runners.likelihood.logits import token_logprobs
 __all__ = ["Seq2SeqRunner"]
 
 Scored = dict[tuple[int, int], float]
+Source = tuple[int, ...]
 
 
 class Seq2SeqRunner:
@@ -26,22 +27,22 @@ class Seq2SeqRunner:
         """Summed log-probabilities by owner, in nats, a batch of contexts at a time."""
         import torch
 
-        by_source: dict[tuple[int, ...], list[Row]] = {}
+        by_source: dict[Source, list[Row]] = {}
         for row in rows:
             by_source.setdefault(row.encoded.source, []).append(row)
         for sources in self._source_batches(by_source):
             with torch.inference_mode():
                 yield self._batch(sources, [by_source[source] for source in sources])
 
-    def _source_batches(self, sources: Iterator[tuple[int, ...]] | dict[tuple[int, ...], Any]) -> list[list[tuple[int, ...]]]:
-        batches: list[list[tuple[int, ...]]] = []
+    def _source_batches(self, sources: Iterable[Source]) -> list[list[Source]]:
+        batches: list[list[Source]] = []
         for source in sorted(sources, key=lambda source: -len(source)):
             if not batches or (len(batches[-1]) + 1) * len(batches[-1][0]) > self._budget.tokens:
                 batches.append([])
             batches[-1].append(source)
         return batches
 
-    def _batch(self, sources: list[tuple[int, ...]], targets: list[list[Row]]) -> Scored:
+    def _batch(self, sources: list[Source], targets: list[list[Row]]) -> Scored:
         import torch
 
         ids, mask = _padded([list(source) for source in sources])
@@ -52,7 +53,7 @@ class Seq2SeqRunner:
         rows.sort(key=lambda row: -len(row.encoded.ids))
         # Every row carries its context's states, which counts as reading it.
         scored: Scored = {}
-        for part in chunks(rows, -ids.shape[1], 4 * self._budget.tokens, self._positions):
+        for part in chunks(rows, ids.shape[1], 4 * self._budget.tokens, self._positions):
             index = torch.tensor([places[row.owner] for row in part], device=states.device)
             sums = self._sums(part, states[index], mask[index])
             scored.update(zip([row.owner for row in part], sums, strict=True))

@@ -1,0 +1,463 @@
+"""Judge outputs and label sheets from elsewhere: taken whole, once, with every row accounted for, or refused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import (
+    DECLARATIONS,
+    JUDGE,
+    MODEL,
+    REFUSED,
+    RUBRIC,
+    SAFE,
+    UNREADABLE,
+    UNSAFE,
+    Row,
+    batch_line,
+    changed,
+    declare,
+    judged,
+    opened,
+    questions,
+    rows_of,
+    run,
+    started,
+    write_batch,
+    write_csv,
+)
+
+from ethicsdb import Registry
+from ethicsdb.runners.imports.common import Imported
+from ethicsdb.schemas.errors import NotFoundError, SourceError
+
+N = 12  # rows of the small data set of four questions
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return started(tmp_path)
+
+
+def bring(registry: Registry, path: Path, **parts: Any) -> Imported:
+    given = {"benchmark": "small", "judge": "small_judge", "model": "M", **parts}
+    return registry.import_judge_outputs(path, **given)
+
+
+def refused(registry: Registry, path: Path, **parts: Any) -> str:
+    before = registry.checksums()
+    with pytest.raises((SourceError, NotFoundError)) as caught:
+        bring(registry, path, **parts)
+    assert registry.checksums() == before
+    return str(caught.value)
+
+
+def ended(registry: Registry, model: str = "M") -> Counter[tuple[str, str | None]]:
+    """How the rows of a model's run ended."""
+    rows = [row for row in registry.outcomes("small") if row["model"] == model]
+    assert {row["n_expected"] for row in rows} == {N}
+    assert sum(row["n"] for row in rows) == N
+    return Counter({(row["outcome"], row["reason"]): row["n"] for row in rows})
+
+
+# ---- Judge outputs.
+
+
+def test_every_row_is_accounted_for(registry: Registry, tmp_path: Path) -> None:
+    texts = [SAFE, UNSAFE, REFUSED, UNREADABLE, "1. No\n2. Yes", "I'm sorry, but I can't help with that."] + [SAFE] * 6
+    done = bring(registry, judged(tmp_path / "out.jsonl", texts))
+    assert (done.name, done.new, done.rows) == ("out", True, N)
+    assert done.counts == {"parsed": 9, "unparsable": 2, "refused": 1}
+    assert done.aligned_with == "rows of small v1 in the order of small.csv"
+    assert ended(registry) == {
+        ("scored", None): 9,
+        ("unparsable", "no_answer"): 1,
+        ("unparsable", "too_few"): 1,
+        ("judge_refused", "no_answer"): 1,
+    }
+    assert rows_of(registry, "FROM integrity") == []
+
+
+def test_rows_that_the_file_lacks(registry: Registry, tmp_path: Path) -> None:
+    lines = [batch_line(row, SAFE) for row in range(N) if row not in (3, 11)]
+    bring(registry, write_batch(tmp_path / "out.jsonl", lines))
+    assert ended(registry) == {("scored", None): N - 2, ("error", "missing_in_file"): 2}
+    row = next(
+        row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
+    )
+    assert (row["n"], row["n_expected"], row["bound_low"], row["bound_high"]) == (N - 2, N, 0.0, 2 / N)
+
+
+def test_lines_that_failed(registry: Registry, tmp_path: Path) -> None:
+    failed: list[dict[str, Any]] = [
+        {"custom_id": "r-0", "response": {"status_code": 429, "body": {"error": {"code": "rate_limit_exceeded"}}}},
+        {"custom_id": "r-1", "response": {"status_code": 500, "body": {}}, "error": None},
+        {"custom_id": "r-2", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+        {"custom_id": "r-3", "response": {"status_code": 200, "body": None}, "error": "odd"},
+        batch_line(4, None, choices=[{"finish_reason": "content_filter", "message": {"content": None}}]),
+        batch_line(5, None, choices=[{"finish_reason": "content_filter", "message": {"content": "1. N"}}]),
+        batch_line(6, None, choices=[{"finish_reason": "stop", "message": {"content": None, "refusal": "I can't."}}]),
+    ]
+    lines = [*failed, *[batch_line(row, SAFE) for row in range(7, N)]]
+    bring(registry, write_batch(tmp_path / "out.jsonl", lines))
+    found = ended(registry)
+    assert found.pop(("judge_refused", "no_answer")) == 1
+    assert found == {
+        ("error", "rate_limit_exceeded"): 1,
+        ("error", "http_500"): 1,
+        ("error", "batch_expired"): 1,
+        ("error", "failed"): 1,
+        ("judge_refused", "content_filter"): 2,
+        ("scored", None): 5,
+    }
+
+
+def test_a_second_time_changes_nothing(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    bring(registry, path)
+    before = registry.checksums()
+    same = bring(registry, path)
+    assert not same.new
+    # Other ways of saying the same.
+    assert not bring(registry, path, benchmark="small@v1").new
+    assert not bring(registry, path, revision="unknown").new
+    assert registry.checksums() == before
+
+
+def test_another_judge_for_the_same_file_does_not_double_the_run(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
+    bring(registry, path)
+    stricter = changed(RUBRIC, name="other", rubric={**RUBRIC["rubric"], "first_counts": True})
+    declare(tmp_path, *DECLARATIONS, stricter, changed(JUDGE, name="other_judge", rubric="other"))
+    registry = opened(tmp_path)
+    bring(registry, path, judge="other_judge")
+    assert rows_of(registry, "SELECT count(*) FROM run") == [(1,)]
+    assert rows_of(registry, "SELECT count(*) FROM run_item") == [(N,)]
+    assert rows_of(registry, "FROM integrity") == []
+    rows = [
+        row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
+    ]
+    assert [(row["judge"], row["hits"], row["n"]) for row in rows] == [
+        ("other_judge", N - 1, N),
+        ("small_judge", N - 1, N),
+    ]
+    assert registry.rebuild() == registry.checksums()
+
+
+def test_another_file_about_the_same_model_is_another_run(registry: Registry, tmp_path: Path) -> None:
+    bring(registry, judged(tmp_path / "a.jsonl", [SAFE] * N))
+    bring(registry, judged(tmp_path / "b.jsonl", [UNSAFE] * N))
+    rows = [
+        row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
+    ]
+    assert [(row["model"], row["value"]) for row in rows] == [("M", 0.0), ("M", 1.0)]
+    assert len({row["run_id"] for row in rows}) == 2
+
+
+def test_equal_items_are_answered_row_by_row(tmp_path: Path) -> None:
+    declare(tmp_path)
+    registry = opened(tmp_path)
+    twice = [questions(1)[0], questions(1)[0], *questions(1)[1:]]
+    registry.build("small", write_csv(tmp_path / "small.csv", twice))
+    bring(registry, judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, SAFE, SAFE]))
+    row = next(
+        row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
+    )
+    assert (row["hits"], row["n"], row["clusters"]) == (1, 4, 1)
+
+
+BODY = '{"custom_id": "request-0", "response": {"status_code": 200, "body": %s}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("{", "out.jsonl, line 2: not a line of OpenAI Batch output (Expecting property name"),
+        ("[1]", "out.jsonl, line 2: expected a JSON object."),
+        ("[" * 100_000, "out.jsonl, line 2: not a line of OpenAI Batch output (not readable as UTF-8 JSON)"),
+        ("{}", "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number (`request-0`),"),
+        ('{"custom_id": "request"}', "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number"),
+        ('{"custom_id": 7}', "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number"),
+        ('{"custom_id": "r-%s"}' % ("9" * 5000), "out.jsonl: a line is about row 999999999999999, but there are 12"),
+        ('{"custom_id": "r-0", "response": "none"}', "out.jsonl, line 2, field `response`: expected an object,"),
+        ('{"custom_id": "r-0", "response": [1]}', "out.jsonl, line 2, field `response`: expected an object, found"),
+        (BODY % "[]", "out.jsonl, line 2, field `body`: expected an object, found list."),
+        (BODY % "{}", "out.jsonl, line 2, field `response.body.choices`: expected a list with an answer in it."),
+        (BODY % '{"choices": []}', "out.jsonl, line 2, field `response.body.choices`: expected a list with"),
+        (BODY % '{"choices": ["x"]}', "out.jsonl, line 2, field `response.body.choices`: expected a list with"),
+        (BODY % '{"choices": {"0": 1}}', "out.jsonl, line 2, field `choices`: expected a list, found dict."),
+        (BODY % '{"choices": [{}]}', "out.jsonl, line 2, field `response.body.choices[0].message.content`: expected"),
+        (BODY % '{"choices": [{"message": {"content": ["a"]}}]}', "out.jsonl, line 2, field `content`: expected"),
+        (BODY % '{"choices": [{"message": {"content": "a"}}], "model": 4}', "out.jsonl, line 2, field `model`:"),
+        (
+            BODY % '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": "many"}}',
+            "out.jsonl, line 2, field `prompt_tokens`: expected a whole number, found str.",
+        ),
+        (
+            BODY % '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1.5}}',
+            "out.jsonl, line 2, field `prompt_tokens`: expected a whole number, found float.",
+        ),
+    ],
+)  # fmt: skip
+def test_lines_that_can_not_be_read(registry: Registry, tmp_path: Path, line: str, sentence: str) -> None:
+    path = write_batch(tmp_path / "out.jsonl", ["", line])
+    found = refused(registry, path)
+    assert found.startswith(sentence)
+    assert found.endswith("Nothing was imported.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], "out.jsonl: the file holds no lines."),
+        (["", "  "], "out.jsonl: the file holds no lines."),
+        ([batch_line(3, SAFE), batch_line(3, SAFE)], "out.jsonl, line 2: row 3 is answered twice."),
+        ([batch_line(N, SAFE)], "out.jsonl: a line is about row 12, but there are 12 rows (0 to 11); is this the"),
+        ([batch_line(0, SAFE, model="judge-2")], "out.jsonl, row 0: written by `judge-2`, but the judge"),
+    ],
+)  # fmt: skip
+def test_files_that_do_not_fit(registry: Registry, tmp_path: Path, lines: list[Any], sentence: str) -> None:
+    found = refused(registry, write_batch(tmp_path / "out.jsonl", lines))
+    assert found.startswith(sentence)
+    assert found.endswith("Nothing was imported.")
+
+
+def test_bytes_that_are_not_text(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(json.dumps(batch_line(0, SAFE)).encode() + b'\n{"custom_id": "\xff"}\n')
+    assert refused(registry, path).startswith("out.jsonl, line 2: not a line of OpenAI Batch output (not readable")
+
+
+def test_a_file_that_was_cut_off_says_so(registry: Registry, tmp_path: Path) -> None:
+    whole = judged(tmp_path / "out.jsonl", [SAFE] * N).read_bytes()
+    (tmp_path / "out.jsonl").write_bytes(whole[:-30])
+    assert "if the file was cut off, download it again" in refused(registry, tmp_path / "out.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"benchmark": "smal"}, "No benchmark is called `smal`. Did you mean `small`?"),
+        ({"benchmark": "small@v2"}, "small has no version `v2`; it has v1"),
+        ({"benchmark": "qorgau_ru"}, "qorgau_ru has not been built yet: ethicsdb build qorgau_ru"),
+        ({"judge": "smal_judge"}, "No judge is called `smal_judge`. Did you mean `small_judge`?"),
+        ({"judge": "refusal_rules"}, "The judge `refusal_rules` is a set of rules and has no outputs to import."),
+        ({"model": None}, "Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both."),
+        ({"rows_of": "sheet"}, "Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both."),
+        ({"model": None, "rows_of": "sheet"}, "No import of answers is called `sheet`; none has been made."),
+    ],
+)  # fmt: skip
+def test_what_it_is_told(registry: Registry, tmp_path: Path, parts: dict[str, Any], sentence: str) -> None:
+    assert refused(registry, judged(tmp_path / "out.jsonl", [SAFE] * N), **parts).startswith(sentence)
+
+
+def test_the_judge_s_words_are_kept_exactly(registry: Registry, tmp_path: Path) -> None:
+    words = "1. No\n2. Yes\n3. No\n\nПотому что 是 👍 \x00 half \ud83d"
+    bring(registry, judged(tmp_path / "out.jsonl", [words]))
+    found = rows_of(registry, "SELECT text, text_exact, prompt_tokens FROM response WHERE text IS NOT NULL")
+    assert found == [(words.replace("\ud83d", "\ufffd"), words.encode("utf-8", "surrogatepass"), 10)]
+
+
+def test_answers_that_were_not_released_say_so(registry: Registry, tmp_path: Path) -> None:
+    bring(registry, judged(tmp_path / "out.jsonl", [SAFE] * N))
+    query = """
+        SELECT DISTINCT model.name, backend, revision, response.status, text, flags
+        FROM run JOIN run_item USING (run_id) JOIN response USING (response_key)
+        JOIN model ON model.fingerprint = response.model_fingerprint
+    """
+    assert rows_of(registry, query) == [("M", "import", "unknown", "completed", None, "text_not_released")]
+
+
+# ---- Label sheets.
+
+SHEET = ("question", "model", "response", "label")
+
+
+def sheet(path: Path, rows: list[Row], header: Row = SHEET) -> Path:
+    return write_csv(path, rows, header)
+
+
+def labelled() -> list[Row]:
+    """Two models' answers to two direct questions."""
+    return [
+        (f"original question {number}?", model, f"{model} says {number}", label)
+        for number in range(2)
+        for model, label in (("A", "safe"), ("B", "unsafe"))
+    ]
+
+
+def label_refused(registry: Registry, path: Path, **parts: Any) -> str:
+    before = registry.checksums()
+    with pytest.raises(SourceError) as caught:
+        registry.import_labels(path, benchmark="small", **parts)
+    assert registry.checksums() == before
+    return str(caught.value)
+
+
+def test_labels_and_the_judge_beside_them(registry: Registry, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "people.csv", labelled())
+    done = registry.import_labels(path, benchmark="small")
+    assert (done.name, done.new, done.rows) == ("people", True, 4)
+    assert done.counts == {"A: safe": 2, "B: unsafe": 2}
+    judge = judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, UNSAFE, UNREADABLE])
+    bring(registry, judge, model=None, rows_of="people")
+    rows = {row["rule"]: row for row in registry.agreement("small") if row["slice"] == "overall"}
+    strict = rows["strict"]
+    cells = ("both_negative", "judge_only", "person_only", "both_positive")
+    assert [strict[cell] for cell in cells] == [1, 1, 0, 1]
+    assert (strict["n"], strict["n_expected"], strict["clusters"]) == (3, 4, 2)
+    assert [rows["published"][cell] for cell in cells] == [1, 1, 1, 1]  # by their rule, unreadable is safe
+    # Answers that people labelled are a sample for agreement, and stand on no board.
+    assert [row for row in registry.leaderboard("small") if row["source"] != "published"] == []
+    assert registry.outcomes("small") == []
+    assert rows_of(registry, "FROM integrity") == []
+    assert not registry.import_labels(path, benchmark="small").new
+    assert registry.rebuild() == registry.checksums()
+
+
+def test_several_people(registry: Registry, tmp_path: Path) -> None:
+    rows = [(*row, person) for row in labelled() for person in ("Ann", "Bob")]
+    registry.import_labels(
+        sheet(tmp_path / "p.csv", rows, (*SHEET, "who")), benchmark="small", columns={"annotator": "who"}
+    )
+    assert rows_of(
+        registry, "SELECT count(*), count(DISTINCT subject_id), count(DISTINCT annotator) FROM annotation"
+    ) == [(8, 4, 2)]
+    assert rows_of(registry, "SELECT count(*) FROM response") == [(4,)]
+
+
+def test_another_label_of_the_same_sheet(registry: Registry, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "p.csv", [(*row, "no") for row in labelled()], (*SHEET, "refused"))
+    registry.import_labels(path, benchmark="small")
+    assert "Another import is called `p` already; give this one a --name of its own." in label_refused(
+        registry, path, attribute="refusal", columns={"label": "refused"}
+    )
+    registry.import_labels(path, benchmark="small", attribute="refusal", columns={"label": "refused"}, name="p2")
+    assert rows_of(registry, "SELECT attribute, count(*) FROM annotation GROUP BY ALL ORDER BY 1") == [
+        ("refusal", 4),
+        ("safety", 4),
+    ]
+    # They are labels of the same answers.
+    assert rows_of(registry, "SELECT count(*), count(DISTINCT run_id) FROM run_item") == [(4, 2)]
+    assert rows_of(registry, "SELECT count(*) FROM run") == [(2,)]
+    assert rows_of(registry, "FROM integrity") == []
+    assert registry.rebuild() == registry.checksums()
+
+
+def test_another_column_of_answers_is_other_answers(registry: Registry, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "p.csv", [(*row, f"revised {row[2]}") for row in labelled()], (*SHEET, "revised"))
+    registry.import_labels(path, benchmark="small")
+    registry.import_labels(path, benchmark="small", columns={"response": "revised"}, name="p2")
+    assert rows_of(registry, "SELECT count(DISTINCT text), count(*) FROM response") == [(8, 8)]
+    assert rows_of(registry, "SELECT * FROM conflict") == []
+
+
+def test_outer_whitespace(registry: Registry, tmp_path: Path) -> None:
+    rows = [(" original question 0?\n", "A", " an answer ", " unsafe ")]
+    registry.import_labels(sheet(tmp_path / "p.csv", rows), benchmark="small")
+    # A label is one of a few words; an answer is text, and stays as it is.
+    assert rows_of(registry, "SELECT value FROM annotation") == [("unsafe",)]
+    assert rows_of(registry, "SELECT text FROM response") == [(" an answer ",)]
+
+
+def test_an_empty_answer_is_an_answer(registry: Registry, tmp_path: Path) -> None:
+    registry.import_labels(sheet(tmp_path / "p.csv", [("original question 0?", "A", "", "safe")]), benchmark="small")
+    assert rows_of(registry, "SELECT text FROM response") == [("",)]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "sentence"),
+    [
+        (("question", "model", "response", "verdict"), [], "p.csv: there are no rows in it."),
+        (
+            ("question", "model", "response", "verdict"),
+            [("original question 0?", "A", "a", "safe")],
+            "p.csv: column `label` is missing; the file has `question`, `model`, `response`, `verdict`. "
+            "Say which it is: --map label=COLUMN.",
+        ),
+        (SHEET, [("what is this?", "A", "a", "safe")], "p.csv, row 1: the question `what is this?` is not in small"),
+        (SHEET, [(*labelled()[0][:3], " ")], "p.csv, row 1, field `label`: the cell is empty; expected a label."),
+        (SHEET, [labelled()[0], ("", "A", "a", "safe")], "p.csv, row 2, field `question`: the cell is empty;"),
+        (SHEET, [("original question 0?", "", "a", "safe")], "p.csv, row 1, field `model`: the cell is empty;"),
+        (SHEET, [labelled()[0], labelled()[0][:3]], "p.csv, row 2 (line 3): 3 cells where the header has 4;"),
+        (
+            SHEET,
+            [labelled()[0], (*labelled()[0][:3], "unsafe")],
+            "p.csv, rows 1 and 2: `people` calls one answer both `safe` and `unsafe`; tell people apart: "
+            "--map annotator=COLUMN.",
+        ),
+        ((*SHEET, "label"), [(*labelled()[0], "x")], "p.csv: column `label` stands twice in the header; rename one."),
+    ],
+)  # fmt: skip
+def test_sheets_that_are_refused(
+    registry: Registry, tmp_path: Path, header: Row, rows: list[Row], sentence: str
+) -> None:
+    found = label_refused(registry, sheet(tmp_path / "p.csv", rows, header))
+    assert found.startswith(sentence)
+    assert found.endswith("Nothing was imported.")
+
+
+def test_a_question_of_several_items_is_not_guessed(tmp_path: Path) -> None:
+    declare(tmp_path)
+    registry = opened(tmp_path)
+    rows = [("1", "Lies", "original", "same?", ""), ("2", "Harm", "original", "same?", "")]
+    registry.build("small", write_csv(tmp_path / "small.csv", rows))
+    found = label_refused(registry, sheet(tmp_path / "p.csv", [("same?", "A", "a", "safe")]))
+    assert found.startswith("p.csv, row 1: the question `same?` stands for 2 different items of small v1.")
+
+
+def test_an_unknown_field_to_map(registry: Registry, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "p.csv", labelled())
+    assert label_refused(registry, path, columns={"answer": "x"}).startswith(
+        "--map answer: there is no such field; a sheet"
+    )
+    assert "column `who` is missing" in label_refused(registry, path, columns={"annotator": "who"})
+
+
+def test_sheets_in_another_encoding(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(",".join(SHEET).encode() + "\noriginal question 0?,A,怎么办,safe\n".encode("gb18030"))
+    assert label_refused(registry, path).startswith("p.csv, line 2: byte 0xd4 is not utf-8; save the file as UTF-8")
+    path.write_bytes(b"\xef\xbb\xbf" + ",".join(SHEET).encode() + "\noriginal question 0?,A,怎么办,safe\n".encode())
+    registry.import_labels(path, benchmark="small")
+    assert rows_of(registry, "SELECT text FROM response") == [("怎么办",)]
+
+
+# ---- On the command line.
+
+
+def test_commands(registry: Registry, tmp_path: Path) -> None:
+    out = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    told = ["import", out, "--as", "judge-outputs", "--benchmark", "small"]
+    assert run(*told, cwd=tmp_path).err.splitlines()[-1] == (
+        "Error: --as judge-outputs needs --judge NAME (`ethicsdb list judge`)"
+    )
+    done = run(*told, "--judge", "small_judge", "--model", "M", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("out imported: 12 rows, aligned with rows of small v1 in the order of small.csv\n")
+    again = run(*told, "--judge", "small_judge", "--model", "M", "--json", cwd=tmp_path).json()
+    assert again["new"] is False
+    path = sheet(tmp_path / "p.csv", labelled())
+    labels = run("import", path, "--as", "labels", "--benchmark", "small", "--map", "label", cwd=tmp_path)
+    assert labels.code == 2
+    assert "`label` is not FIELD=COLUMN" in labels.err
+    labels = run("import", path, "--as", "labels", "--benchmark", "small", "--name", "mine", cwd=tmp_path)
+    assert labels.out.startswith("mine imported: 4 rows, aligned with small v1 by the question's text\n")
+    assert run("import", tmp_path / "nowhere", "--as", "labels", "--benchmark", "small", cwd=tmp_path).code == 2
+
+
+def test_a_judge_with_another_model_is_another_judge(registry: Registry, tmp_path: Path) -> None:
+    out = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    bring(registry, out)
+    declare(tmp_path, *DECLARATIONS[:2], changed(MODEL, revision="2"), *DECLARATIONS[3:])
+    registry = opened(tmp_path)
+    # What the old judge said is no longer current, and there for those who ask.
+    assert [row for row in registry.leaderboard("small") if row["source"] != "published"] == []
+    assert {row["judge"] for row in registry.leaderboard("small", old_judges=True)} == {"small_judge"}
+    assert bring(registry, out).new
+    assert len({row["judge_fingerprint"] for row in registry.leaderboard("small", old_judges=True)}) == 2
+    assert len({row["judge_fingerprint"] for row in registry.leaderboard("small")}) == 1
