@@ -81,10 +81,7 @@ def test_every_module_stands_in_a_room_or_above_them() -> None:
 
 def test_arrows_between_rooms_point_one_way() -> None:
     wrong = [
-        f"{name}:{line} uses {used}"
-        for name in MODULES
-        for used, _, line in imported(name)
-        if not allowed(name, used)
+        f"{name}:{line} uses {used}" for name in MODULES for used, _, line in imported(name) if not allowed(name, used)
     ]
     assert wrong == []
 

@@ -162,9 +162,7 @@ def test_a_second_command_tries_only_what_may_come_right(
     assert answers(registry)[row_of("[[status 500]]")][2] == 10
 
 
-def test_faults_of_the_judge_are_told_from_those_of_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faults_of_the_judge_are_told_from_those_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.05)
     marks = ("fine", "[[judge status 500]]", "[[judge once 500]]", "[[judge empty]]", "[[judge filtered]]",
              "[[judge null]]", "[[judge cut]]", "[[judge overflow]]", "[[empty]]")  # fmt: skip

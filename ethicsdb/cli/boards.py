@@ -27,7 +27,7 @@ def print_boards(registry: Registry, benchmark: str, rows: list[Row], slice_: st
     ours = [row for row in rows if row["source"] != "published"]
     published = [row for row in rows if row["source"] == "published"]
     if not ours:
-        click.echo(f"No results yet. Bring some in with `ethicsdb run {benchmark} --model M` or `ethicsdb import`.")
+        click.echo(_nothing(registry, benchmark))
     for key in dict.fromkeys(_comparable(row) for row in ours):
         here = [row for row in ours if _comparable(row) == key]
         click.echo(f"\nJudge: {key[0]}{_items(here[0])}")
@@ -36,6 +36,18 @@ def print_boards(registry: Registry, benchmark: str, rows: list[Row], slice_: st
         _variants(here, order)
     _published(published)
     _outcomes(registry.outcomes(benchmark))
+
+
+def _nothing(registry: Registry, benchmark: str) -> str:
+    """Why there is no board: no results, or only of judges as they were declared before."""
+    older = registry.leaderboard(benchmark, old_judges=True)
+    runs = {row["run_id"] for row in older if row["source"] != "published"}
+    if not runs:
+        return f"No results yet. Bring some in with `ethicsdb run {benchmark} --model M` or `ethicsdb import`."
+    return (
+        f"The verdicts of {len(runs)} run{'s' if len(runs) > 1 else ''} are of judges as they were declared before: "
+        "--old-judges shows them; `ethicsdb judge RUN --judge J`, or the same import again, reads the answers anew."
+    )
 
 
 def _comparable(row: Row) -> tuple[Any, ...]:

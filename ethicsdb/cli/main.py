@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -110,30 +111,47 @@ def main() -> None:
         # A terminal that can't show a character must not end a command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGINT, _interrupt)
     sys.exit(_run())
+
+
+_interrupted = False
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """Ctrl-C. Libraries make faults of their own of the exception, so it is remembered too."""
+    global _interrupted
+    _interrupted = True
+    raise KeyboardInterrupt
 
 
 def _run() -> int:
     try:
-        status = cli.main(standalone_mode=False) or 0
+        status = cli.main(prog_name="ethicsdb", standalone_mode=False) or 0
         sys.stdout.flush()
         return int(status)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped; the same command goes on from here", err=True)
-        return 130
+        return _stopped()
     except (ReaderGoneError, BrokenPipeError):
         # What is left in the buffer has nowhere to go, which must not be an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
+        if _interrupted:
+            return _stopped()
         sentence = _sentence(error)
         if sentence is None:
             raise
         click.echo(f"error: {sentence}", err=True)
         return getattr(error, "exit_code", 1)
+
+
+def _stopped() -> int:
+    click.echo("stopped; the same command goes on from here", err=True)
+    return 130
 
 
 def _sentence(error: Exception) -> str | None:

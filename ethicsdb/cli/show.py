@@ -14,13 +14,17 @@ __all__ = ["command"]
 @json_option
 @click.pass_context
 def command(context: click.Context, name: str, json_: bool) -> None:
-    """Show a declaration."""
+    """Show a declaration.
+
+    Several where one name stands for several kinds; as JSON always a list.
+    """
     import yaml
 
-    for kind, found in open_registry(context).declarations.find(name):
-        content = found.declaration.model_dump(mode="json", by_alias=True, exclude_none=True)
-        if json_:
-            click.echo(as_json(content))
-            continue
+    hits = open_registry(context).declarations.find(name)
+    contents = [found.declaration.model_dump(mode="json", by_alias=True, exclude_none=True) for _, found in hits]
+    if json_:
+        click.echo(as_json(contents))
+        return
+    for (kind, found), content in zip(hits, contents, strict=True):
         click.echo(f"# {kind}, declared in {found.path}:{found.line}")
         click.echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=100))

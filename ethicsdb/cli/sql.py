@@ -68,10 +68,10 @@ def _write_csv(answer: Answer) -> None:
     for row in answer.rows():
         writer.writerow(["" if value is None else _plain(value) for value in row])
         if buffer.tell() > 1 << 16:
-            sys.stdout.write(buffer.getvalue())
+            click.echo(buffer.getvalue(), nl=False)
             buffer.seek(0)
             buffer.truncate()
-    sys.stdout.write(buffer.getvalue())
+    click.echo(buffer.getvalue(), nl=False)
 
 
 def _plain(value: Any) -> Any:

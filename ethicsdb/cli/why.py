@@ -11,6 +11,8 @@ from ethicsdb.schemas.fingerprint import short
 
 __all__ = ["command"]
 
+SHOWN = 8  # differing fields; things that differ in more are just different
+
 
 @click.command("why")
 @click.argument("run")
@@ -50,7 +52,9 @@ def _sample(sample: dict[str, Any]) -> None:
         _line(f"try {each['try_number']} ({each['status']}{code})", what)
     for verdict in sample["verdicts"]:
         age = "" if verdict["current"] else ", as declared before"
-        _line(f"verdict of {verdict['judge']}{age}", f"{verdict['status']}: {verdict['labels'] or verdict['reason']}")
+        reason = f" ({verdict['reason']})" if verdict["reason"] else ""
+        labels = f": {verdict['labels']}" if verdict["labels"] else ""
+        _line(f"verdict of {verdict['judge']}{age}", f"{verdict['status']}{reason}{labels}")
         if verdict["words"] is not None:
             _line("  its words", verdict["words"])
     _line("key", sample["response_key"])
@@ -71,12 +75,17 @@ def _messages(request: Any) -> list[dict[str, str]]:
 def _nearest(sample: dict[str, Any]) -> None:
     if sample["nearest"]:
         click.echo("  the nearest other stored answer to this item differs in:")
-        for name, (here, there) in sample["nearest"]["differs"].items():
-            click.echo(f"    {name}: {shown(here)} here, {shown(there)} there")
+        _differences(sample["nearest"]["differs"])
     for judge in sample["judges"]:
         click.echo(f"  {judge['judge']} differs from its nearest other judge ({judge['nearest']}) in:")
-        for name, (here, there) in judge["differs"].items():
-            click.echo(f"    {name}: {shown(here)} here, {shown(there)} there")
+        _differences(judge["differs"])
+
+
+def _differences(found: dict[str, list[Any]]) -> None:
+    for name, (here, there) in list(found.items())[:SHOWN]:
+        click.echo(f"    {name}: {shown(here)} here, {shown(there)} there")
+    if len(found) > SHOWN:
+        click.echo(f"    and {len(found) - SHOWN} more (--json shows all)")
 
 
 def _line(name: str, text: str | None) -> None:

@@ -66,7 +66,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"line (\d+)", str(error))
-        line = place[1] if place else text.count("\n") + 1
+        line = place[1] if place else max(1, len(text.splitlines()))
         raise DeclarationError(f"{path}:{line}: not valid TOML: {error}") from error
     for key, value in found.items():
         if key not in KNOWN:

@@ -13,7 +13,9 @@ from ethicsdb.schemas.errors import NotFoundError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Change", "Version", "diff", "find_version", "find_versions", "read_sql"]
+    from ethicsdb.registry.declared import Declarations
+
+__all__ = ["Change", "Version", "diff", "find_version", "find_versions", "read_sql", "version_in"]
 
 
 def read_sql(name: str) -> str:
@@ -63,11 +65,17 @@ def find_version(context: Context, reference: str) -> Version:
     Raises:
         NotFoundError: no such data set, or no such version of it.
     """
+    with context.reading() as connection:
+        return version_in(connection, context.declarations, reference)
+
+
+def version_in(connection: duckdb.DuckDBPyConnection, declarations: Declarations, reference: str) -> Version:
+    """As `find_version`, over a connection that is open."""
     name, _, wanted = reference.partition("@")
-    versions = find_versions(context, name)
+    versions = _versions(connection, name)
     if not versions:
-        if name not in context.declarations.names("dataset"):
-            context.declarations.dataset(name)  # raises with a suggestion
+        if name not in declarations.names("dataset"):
+            declarations.dataset(name)  # raises with a suggestion
         raise NotFoundError(f"{name} has not been built yet: ethicsdb build {name}")
     if not wanted:
         return versions[-1]

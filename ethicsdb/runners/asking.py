@@ -83,7 +83,12 @@ def _run_to_end(state: _State) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(_run(state))
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            asyncio.run(_run(state))
+        finally:
+            if signal.getsignal(signal.SIGINT) != before:  # a loop leaves Python's own behind
+                signal.signal(signal.SIGINT, before)
         return
     # A notebook runs a loop in this thread already, so ours gets a thread of its own.
     with ThreadPoolExecutor(1) as pool:

@@ -10,7 +10,7 @@ from typing import Any
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import item_rows
 from ethicsdb.registry.journal import batches
-from ethicsdb.registry.versions import find_version, read_sql
+from ethicsdb.registry.versions import read_sql, version_in
 from ethicsdb.runners.backends.base import Ask, Backend
 from ethicsdb.runners.identity import Identity, verdict_identity
 from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
@@ -91,9 +91,8 @@ def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
         if run is None:
             raise NotFoundError(f'No run is called `{run_id}`; `ethicsdb sql "from run"` lists them.')
         found = connection.execute(read_sql("subjects"), {"run": run_id}).fetchall()
-    version = find_version(context, f"{run[0]}@{run[1]}")
-    kind = context.declarations.dataset(run[0]).schema_
-    with context.reading() as connection:
+        version = version_in(connection, context.declarations, f"{run[0]}@{run[1]}")
+        kind = context.declarations.dataset(run[0]).schema_
         payloads = {row.item_id: row.payload for row in item_rows(connection, version, kind)}
     subjects = [
         _Subject(key, payloads[item], whole)

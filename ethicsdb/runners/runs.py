@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import ItemRow, item_rows
-from ethicsdb.registry.versions import Version, find_version, read_sql
+from ethicsdb.registry.versions import Version, read_sql, version_in
 from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import NotFoundError
 from ethicsdb.schemas.fingerprint import TAG
@@ -38,7 +38,7 @@ def find_items(context: Context, reference: str) -> tuple[BenchmarkDeclaration, 
     """
     name, _, wanted = reference.partition("@")
     benchmark = context.declarations.benchmark(name)
-    version = find_version(context, benchmark.dataset + (f"@{wanted}" if wanted else ""))
-    kind = context.declarations.dataset(benchmark.dataset).schema_
+    dataset = context.declarations.dataset(benchmark.dataset)
     with context.reading() as connection:
-        return benchmark, version, item_rows(connection, version, kind)
+        version = version_in(connection, context.declarations, dataset.name + (f"@{wanted}" if wanted else ""))
+        return benchmark, version, item_rows(connection, version, dataset.schema_)

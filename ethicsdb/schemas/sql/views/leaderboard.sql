@@ -15,9 +15,9 @@ ours AS (
         run.item_limit,
         model.name AS model,
         judge.name AS judge,
-        asked.k.metric AS metric,
-        asked.k.slice AS slice,
-        asked.k.slice_value AS slice_value,
+        of_metric.name AS metric,
+        of_slice.name AS slice,
+        of_slice.value AS slice_value,
         score_interval.value,
         score_interval.ci_low,
         score_interval.ci_high,
@@ -34,16 +34,21 @@ ours AS (
         (asked.hits + asked.n_expected - asked.n) / asked.n_expected AS bound_high,
         run.source,
         NULL::VARCHAR AS paper,
-        asked.k.run_id AS run_id,
-        asked.k.judge AS judge_fingerprint,
+        run.run_id,
+        judge.fingerprint AS judge_fingerprint,
         run.model_fingerprint,
         -- Not a join: two declared judges may be one and the same.
-        asked.k.judge IN (SELECT fingerprint FROM current_judge) AS current
+        judge.fingerprint IN (SELECT fingerprint FROM current_judge) AS current
     FROM asked
-    LEFT JOIN score_interval ON score_interval.k = asked.k
-    JOIN run ON run.run_id = asked.k.run_id AND run.role = 'evaluation'
+    LEFT JOIN score_interval USING (k)
+    CROSS JOIN board_key
+    JOIN board_part of_slice ON of_slice.part = 'slice' AND of_slice.number = k % slices
+    JOIN board_part of_metric ON of_metric.part = 'metric' AND of_metric.number = k // slices % metrics
+    JOIN board_part of_judge ON of_judge.part = 'judge' AND of_judge.number = k // (slices * metrics) % judges
+    JOIN board_part of_run ON of_run.part = 'run' AND of_run.number = k // (slices * metrics * judges)
+    JOIN run ON run.run_id = of_run.name AND run.role = 'evaluation'
     JOIN model ON model.fingerprint = run.model_fingerprint
-    JOIN judge ON judge.fingerprint = asked.k.judge
+    JOIN judge ON judge.fingerprint = of_judge.name
 ),
 published AS (
     SELECT

@@ -5,17 +5,20 @@ WITH judge_attribute AS (
     FROM verdict_label
     JOIN verdict USING (verdict_id)
 ),
+-- Many metrics count the same values of the same label, which is looked at once.
+counted AS (
+    SELECT DISTINCT attribute, positive, from_json(positive, '["VARCHAR"]') AS positives FROM metric
+),
 -- An attribute may have several values in one verdict; one of the counted values is enough.
 label AS (
     SELECT
         verdict_label.verdict_id,
-        metric.benchmark,
-        metric.major,
-        metric.metric,
-        bool_or(json_contains(metric.positive, to_json(verdict_label.value))) AS hit
-    FROM metric
-    JOIN verdict_label USING (attribute)
-    GROUP BY ALL
+        counted.attribute,
+        counted.positive,
+        bool_or(list_contains(counted.positives, verdict_label.value)) AS hit
+    FROM verdict_label
+    JOIN counted USING (attribute)
+    GROUP BY verdict_label.verdict_id, counted.attribute, counted.positive
 )
 SELECT
     item_outcome.run_id,
@@ -41,7 +44,6 @@ JOIN judge_attribute
  AND judge_attribute.attribute = metric.attribute
 LEFT JOIN label
   ON label.verdict_id = item_outcome.verdict_id
- AND label.benchmark = metric.benchmark
- AND label.major = metric.major
- AND label.metric = metric.metric
+ AND label.attribute = metric.attribute
+ AND label.positive = metric.positive
 WHERE metric.variants IS NULL OR json_contains(metric.variants, to_json(item_outcome.variant))

@@ -1,0 +1,421 @@
+"""Every command: its help, its JSON, its exit code, and what it says when a name or a place is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import (
+    COMMAND,
+    SAFE,
+    UNSAFE,
+    Ran,
+    declare,
+    environment,
+    execute,
+    held_open,
+    judged,
+    opened,
+    questions,
+    run,
+    spawn,
+    started,
+    write_csv,
+)
+
+from ethicsdb.cli.main import COMMANDS
+
+# With every name that a person might mistype; commands about runs and models have tests of their own.
+READING = {
+    "list": ["list"],
+    "show": ["show", "small"],
+    "versions": ["versions", "small"],
+    "diff": ["diff", "small@v1", "small"],
+    "report": ["report", "small"],
+    "leaderboard": ["leaderboard", "small"],
+    "agreement": ["agreement", "small"],
+    "sql": ["sql", "select 1 as one, null as none"],
+    "rebuild": ["rebuild"],
+    "build": ["build", "small"],
+    "runs": ["runs"],
+}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A registry with a run, for tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("shared")
+    registry = started(folder)
+    path = judged(folder / "M.jsonl", [SAFE, UNSAFE] * 6)
+    registry.import_judge_outputs(path, benchmark="small", judge="small_judge", model="M")
+    return folder
+
+
+@pytest.fixture
+def folder(shared: Path, tmp_path: Path) -> Path:
+    """A registry with a run, for this test alone."""
+    shutil.copytree(shared, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, tmp_path: Path) -> None:
+    for flag in ("--help", "-h"):
+        done = run(name, flag, cwd=tmp_path)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith(f"Usage: ethicsdb {name} ")
+        assert COMMANDS[name][1].split(";")[0] in " ".join(done.out.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_overview_lists_every_command(tmp_path: Path) -> None:
+    done = run("--help", cwd=tmp_path)
+    for name, (_, line) in COMMANDS.items():
+        assert f"  {name} " in done.out
+        assert line in " ".join(done.out.split())
+    assert run(cwd=tmp_path).code == 2
+    assert run("--version", cwd=tmp_path).out.startswith("ethicsdb, version ")
+
+
+@pytest.mark.parametrize("name", READING)
+def test_json_for_programs(name: str, shared: Path) -> None:
+    done = run(*READING[name], "--json", cwd=shared)
+    assert (done.code, done.err) == (0, "")
+    assert isinstance(done.json(), (list, dict))
+
+
+@pytest.mark.parametrize("name", READING)
+def test_words_for_people(name: str, shared: Path) -> None:
+    done = run(*READING[name], cwd=shared)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["show", "smal"], "No declaration is called `smal`. Did you mean `small`?"),
+        (["build", "smal"], "No dataset is called `smal`. Did you mean `small`?"),
+        (["versions", "smal"], "No dataset is called `smal`. Did you mean `small`?"),
+        (["diff", "smal@v1", "small"], "No dataset is called `smal`. Did you mean `small`?"),
+        (["diff", "small@v1", "small@v2"], "small has no version `v2`; it has v1"),
+        (["report", "smal"], "No dataset is called `smal`. Did you mean `small`?"),
+        (["report", "qorgau_ru"], "qorgau_ru has not been built yet: ethicsdb build qorgau_ru"),
+        (["leaderboard", "smal"], "No benchmark is called `smal`. Did you mean `small`?"),
+        (["agreement", "smal"], "No benchmark is called `smal`. Did you mean `small`?"),
+        (
+            ["build", "small", "--from", "nowhere.csv"],
+            "nowhere.csv: no such file; say where it is: ethicsdb build small",
+        ),
+    ],
+)
+def test_an_unknown_name_gets_a_suggestion(shared: Path, arguments: list[str], sentence: str) -> None:
+    done = run(*arguments, cwd=shared)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"error: {sentence}")
+    assert done.err.count("\n") == 1
+
+
+def test_unknown_commands_and_options(tmp_path: Path) -> None:
+    done = run("leaderbord", "small", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == "Error: There is no command `leaderbord`. Did you mean `leaderboard`?"
+    assert "`ethicsdb --help` lists them." in run("zzz", cwd=tmp_path).err
+    for arguments in (["list", "--jsn"], ["list", "datasets"], ["build"], ["sql", "select 1", "--json", "--csv"]):
+        done = run(*arguments, cwd=tmp_path)
+        assert (done.code, done.out) == (2, "")
+        assert "Error: " in done.err
+
+
+def test_a_data_set_that_was_never_built(tmp_path: Path) -> None:
+    declare(tmp_path)
+    done = run("versions", "small", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "small has not been built yet: ethicsdb build small\n")
+    assert run("versions", "small", "--json", cwd=tmp_path).json() == []
+
+
+def test_report_by_code(tmp_path: Path) -> None:
+    declare(tmp_path)
+    rows = [
+        ("1", "Lies", "original", " a? ", ""),
+        ("2", "Else", "original", "b?", ""),
+        ("3", "Else", "original", "c?", ""),
+    ]
+    opened(tmp_path).build("small", write_csv(tmp_path / "small.csv", rows))
+    done = run("report", "small", cwd=tmp_path)
+    assert done.out.startswith("suspicious: 1 outer_whitespace\nsuspicious: 2 unknown_value\n")
+    done = run("report", "small@v1", "--code", "unknown_value", "--rows", "1", cwd=tmp_path)
+    assert "outer_whitespace" not in done.out
+    assert done.out.endswith("… 1 more (--rows 0 shows all, --code CODE one kind)\n")
+    done = run("report", "small", "--code", "unknown", cwd=tmp_path)
+    assert done.out == "no entry has the code `unknown`; there are outer_whitespace, unknown_value\n"
+
+
+# ---- User SQL.
+
+
+def test_sql_in_every_form(folder: Path) -> None:
+    query = "SELECT model, n, value FROM leaderboard WHERE metric = 'unsafe_rate' AND slice = 'overall'"
+    assert run("sql", query, "--json", cwd=folder).json() == [{"model": "M", "n": 12, "value": 0.5}]
+    assert run("sql", query, "--csv", cwd=folder).out == "model,n,value\r\nM,12,0.5\r\n"
+    assert run("sql", query, cwd=folder).out.endswith("(1 rows)\n")
+    done = run("sql", query, "--parquet", folder / "out.parquet", cwd=folder)
+    assert done.out == f"wrote {folder}/out.parquet\n"
+    import duckdb
+
+    with duckdb.connect() as connection:
+        assert connection.execute(f"FROM '{folder}/out.parquet'").fetchall() == [("M", 12, 0.5)]
+
+
+def test_sql_from_standard_input(shared: Path) -> None:
+    process = subprocess.run(
+        [*COMMAND, "sql", "-", "--csv"],
+        input=b"SELECT count(*) AS n FROM run_item",
+        capture_output=True,
+        cwd=shared,
+        env=environment(),
+        check=True,
+    )
+    assert process.stdout == b"n\r\n12\r\n"
+
+
+@pytest.mark.parametrize(
+    "query", ["selct 1", "drop table item", "select * from nowhere", "select 1; select 2", "attach 'x'"]
+)
+def test_sql_that_is_refused(shared: Path, query: str) -> None:
+    before = opened(shared).checksums()
+    done = run("sql", query, cwd=shared)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    assert opened(shared).checksums() == before
+
+
+def test_sql_before_there_is_a_database(tmp_path: Path) -> None:
+    done = run("sql", "select 1", cwd=tmp_path)
+    assert done.code == 1
+    assert f"There is no database at {tmp_path}/benchmarks.db yet" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_of_a_table_are_limited_and_said(shared: Path) -> None:
+    out = run("sql", "from range(10)", "--rows", "3", cwd=shared).out
+    assert out.endswith("(10 rows, 7 not shown: --rows 0)\n")
+    assert len(out.splitlines()) == 6
+
+
+# ---- Texts and terminals.
+
+TEXTS = ("怎样处理旧电池？", "Что это?", "👩‍👧 emoji", "مرحبا \u202eabc", "bell \x07 \x1b[31m", "half \ud83d")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    declare(tmp_path)
+    rows = [(str(number), "Lies", "original", text, "") for number, text in enumerate(TEXTS)]
+    opened(tmp_path).build("small", write_csv(tmp_path / "small.csv", rows))
+    return tmp_path
+
+
+QUERY = 'SELECT question FROM membership JOIN safety_question USING (item_id) ORDER BY "row"'
+STORED = [text.replace("\ud83d", "\ufffd") for text in TEXTS]
+
+
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, PLAIN, {"PYTHONIOENCODING": "gb18030"}])
+def test_all_of_unicode_under_any_locale(texts: Path, locale: dict[str, str]) -> None:
+    """A program gets exactly what is stored."""
+    process = spawn("sql", QUERY, "--json", cwd=texts, **locale)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    text = out.decode(locale.get("PYTHONIOENCODING", "utf-8"))
+    assert [row["question"] for row in json.loads(text)] == STORED
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"]])
+def test_tables_under_a_plain_locale(texts: Path, form: list[str]) -> None:
+    done = execute("sql", QUERY, *form, cwd=texts, **PLAIN)
+    assert (done.code, done.err) == (0, "")
+    for text in TEXTS[:3]:
+        assert text in done.out
+
+
+def test_texts_can_not_move_the_cursor(texts: Path) -> None:
+    out = run("sql", QUERY, cwd=texts).out
+    assert TEXTS[0] in out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "\u202e" not in out
+    assert "bell \\x07 \\x1b[31m" in out
+
+
+def test_columns_line_up_with_wide_characters(texts: Path) -> None:
+    from rich.cells import cell_len
+
+    lines = run("sql", f"SELECT question, 'x' AS x FROM ({QUERY})", cwd=texts).out.splitlines()
+    ends = {cell_len(line) for line in lines[2:4]}
+    assert len(ends) == 1
+
+
+def test_a_reader_that_has_gone(shared: Path) -> None:
+    for arguments in (["list"], ["sql", "from range(300000)", "--csv"], ["leaderboard", "small", "--json"]):
+        read, write = os.pipe()
+        os.close(read)
+        process = subprocess.run(
+            [*COMMAND, *arguments], stdout=write, stderr=subprocess.PIPE, cwd=shared, env=environment(), check=False
+        )
+        os.close(write)
+        assert (process.returncode, process.stderr) == (141, b"")
+
+
+# ---- Places that can't be.
+
+
+def sentence(done: Ran) -> str:
+    assert done.code == 1
+    assert done.out == ""
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    return done.err
+
+
+def test_a_database_that_is_a_folder(tmp_path: Path) -> None:
+    declare(tmp_path)
+    (tmp_path / "benchmarks.db").mkdir()
+    for arguments in (["leaderboard", "small"], ["sql", "select 1"], ["rebuild"]):
+        done = run(*arguments, cwd=tmp_path)
+        assert f"{tmp_path}/benchmarks.db is a folder; name a file in it for the database" in sentence(done)
+    assert run("--database", tmp_path, "list", cwd=tmp_path).code == 2
+    assert (tmp_path / "benchmarks.db").is_dir()
+
+
+def test_a_database_that_is_none(tmp_path: Path) -> None:
+    declare(tmp_path)
+    write_csv(tmp_path / "small.csv", questions(1))
+    (tmp_path / "benchmarks.db").write_text("dear diary\n" * 1000)
+    for arguments in (["leaderboard", "small"], ["sql", "select 1"], ["build", "small"], ["rebuild"]):
+        assert f"{tmp_path}/benchmarks.db can't be opened as a database" in sentence(run(*arguments, cwd=tmp_path))
+    # It may be somebody's, and stays.
+    assert (tmp_path / "benchmarks.db").read_text() == "dear diary\n" * 1000
+
+
+def test_a_database_that_was_damaged_is_made_anew(folder: Path) -> None:
+    before = opened(folder).checksums()
+    database = folder / "benchmarks.db"
+    database.write_bytes(b"\0" * 5000)
+    said = sentence(run("leaderboard", "small", cwd=folder))
+    assert f"`ethicsdb --database {database} rebuild` makes it anew from its journals" in said
+    done = run("rebuild", cwd=folder)
+    assert done.code == 0
+    assert "the old file is kept as benchmarks.db.damaged" in done.err
+    assert (folder / "benchmarks.db.damaged").read_bytes() == b"\0" * 5000
+    assert opened(folder).checksums() == before
+
+
+def test_a_journal_that_is_gone_stops_a_rebuild(folder: Path) -> None:
+    before = opened(folder).checksums()
+    gone = next((folder / "benchmarks.db.journal").glob("import-*"))
+    kept = gone.read_bytes()
+    gone.unlink()
+    said = sentence(run("rebuild", cwd=folder))
+    assert f"{gone} is gone, and a new database would lack its rows" in said
+    assert opened(folder).checksums() == before
+    gone.write_bytes(kept)
+    assert run("rebuild", cwd=folder).code == 0
+    assert opened(folder).checksums() == before
+
+
+def test_a_rebuild_while_another_program_looks(folder: Path) -> None:
+    before = opened(folder).checksums()
+    for read_only in (True, False):
+        with held_open(folder / "benchmarks.db", read_only=read_only):
+            done = run("rebuild", cwd=folder)
+            assert done.code == 1
+            assert "benchmarks.db is held open by another program; close it there, then rebuild again" in done.err
+    assert opened(folder).checksums() == before
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("--database", "file/mine.db", "leaderboard", "qorgau_ru", cwd=tmp_path)
+    assert "Not a directory" in sentence(done)
+
+
+def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("permissions do not bind the superuser")
+    tmp_path.chmod(0o555)
+    try:
+        assert "Permission denied" in sentence(run("leaderboard", "qorgau_ru", cwd=tmp_path))
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """A limit on the size of files is met as a full disk is: a write fails half-way."""
+    declare(tmp_path)
+    write_csv(tmp_path / "small.csv", [(str(n), "Lies", "original", f"{n} " + "long " * 400, "") for n in range(400)])
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    process = subprocess.run(
+        [*COMMAND, "build", "small"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        preexec_fn=limited,
+        check=False,
+    )
+    done = Ran(process.returncode, process.stdout.decode(), process.stderr.decode())
+    said = sentence(done)
+    assert "File too large" in said or "the database failed" in said or "can't be opened" in said
+    # With room again the same command does it.
+    again = execute("build", "small", cwd=tmp_path)
+    assert (again.code, again.err) == (0, "")
+    assert "small v1 made: 400 rows" in again.out
+    assert run("sql", "from integrity", cwd=tmp_path).out.endswith("(0 rows)\n")
+
+
+def test_the_folder_below_us_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    code = f"import os, sys; os.mkdir({str(gone)!r}); os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); "
+    code += "sys.argv = ['ethicsdb', 'list']; from ethicsdb.cli.main import main; main()"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert process.returncode == 1
+    assert process.stderr == "error: No such file or directory\n"
+
+
+def test_interrupted(shared: Path) -> None:
+    """Ctrl-C ends a command at once, with the exit code that shells expect."""
+    import signal
+    import time
+
+    process = spawn("sql", "select count(*) from range(100000000000)", cwd=shared)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert err.strip().endswith(b"stopped; the same command goes on from here")
+
+
+def test_more_than_one_python_api_call_a_command(folder: Path) -> None:
+    """A registry that stays open sees what other processes bring."""
+    registry = opened(folder)
+    assert len(registry.versions("small")) == 1
+    assert execute("build", "small", "--from", write_csv(folder / "more.csv", questions(5)), cwd=folder).code == 0
+    assert len(registry.versions("small")) == 2
+    found: list[dict[str, Any]] = registry.leaderboard("small")
+    assert {row["version"] for row in found} == {"v1"}

@@ -1,0 +1,37 @@
+"""A real model answers real questions, and a real model judges the answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ethicsdb import Registry
+from ethicsdb.runners.generate import Settings
+
+pytestmark = [pytest.mark.slow, pytest.mark.real_data]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "source", "judge"),
+    [
+        ("do_not_answer_prompts", "do_not_answer_en", "do_not_answer_smollm2"),
+        ("qorgau_ru", "qorgau_ru/questions_ru.csv", "qorgau_ru_smollm2"),
+    ],
+)
+def test_smollm2_answers_and_judges(tmp_path: Path, real_data: Path, benchmark: str, source: str, judge: str) -> None:
+    pytest.importorskip("xllamacpp")
+    registry = Registry(tmp_path / "benchmarks.db")
+    registry.build(registry.declarations.benchmark(benchmark).dataset, real_data / source)
+    settings = Settings(limit=4, max_tokens=24)
+    answers, verdicts = registry.run(benchmark, model="smollm2", judge=judge, settings=settings)
+    assert answers.outcomes == {"completed": 4}
+    assert verdicts.subjects == 4
+    # The server holds the judge to the schema: whatever it thinks, it can be read.
+    assert verdicts.statuses == {"parsed": 4}
+    outcomes = [row for row in registry.outcomes(benchmark) if row["judge"] == judge]
+    assert sum(row["n"] for row in outcomes) == 4
+    board = [row for row in registry.leaderboard(benchmark) if row["judge"] == judge and row["slice"] == "overall"]
+    assert {row["n"] for row in board if row["metric"] == "unsafe_rate"} == {4}
+    again, _ = registry.run(benchmark, model="smollm2", judge=judge, settings=settings)
+    assert again.run_id == answers.run_id
