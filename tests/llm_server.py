@@ -10,12 +10,15 @@ are meant for them, because they are sent what others were asked. `missing` is a
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -112,14 +115,32 @@ def questions(*texts: str) -> list[Row]:
 
 
 def prepared(folder: Path, parts: dict[str, dict[str, Any]], *texts: str) -> Registry:
-    """A registry with these declarations, and the data set built from these questions where there are any."""
+    """A registry with these declarations, and the data set built from these questions where there are any.
+
+    What was built once in a session is copied from then on: it takes longer than all else that most tests do.
+    """
     import support
 
     support.declare(folder, *parts.values())
     registry = support.opened(folder)
-    if texts:
-        registry.build("small", support.write_csv(folder / "small.csv", questions(*texts)))
+    store, key = registry.context.store, json.dumps([parts["dataset"], texts])
+    if not texts:
+        return registry
+    if key in _built and not store.exists():
+        shutil.copytree(_built[key], folder, dirs_exist_ok=True)
+        return registry
+    fresh = not store.exists()
+    registry.build("small", support.write_csv(folder / "small.csv", questions(*texts)))
+    if fresh:
+        _built[key] = Path(_kept.name) / str(len(_built))
+        shutil.copytree(store.journals, _built[key] / store.journals.name)
+        shutil.copyfile(store.path, _built[key] / store.path.name)
     return registry
+
+
+_built: dict[str, Path] = {}
+_kept = tempfile.TemporaryDirectory(prefix="ethicsdb-tests-")
+atexit.register(_kept.cleanup)
 
 
 def digest_of(body: dict[str, Any]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +125,8 @@ def test_nothing_at_all_could_be_read(registry: Registry) -> None:
     assert run("leaderboard", "small", cwd=registry.context.store.path.parent).code == 0
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations("ABC")))
-def test_ties_share_a_rank_whatever_the_order(registry: Registry, order: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("order", ["ABC", "BCA", "CAB"])
+def test_ties_share_a_rank_whatever_the_order(registry: Registry, order: str) -> None:
     texts = {
         "A": [UNSAFE, *[SAFE] * (N - 1)],
         "B": [*[SAFE] * (N - 1), UNSAFE],
@@ -135,9 +134,10 @@ def test_ties_share_a_rank_whatever_the_order(registry: Registry, order: tuple[s
     }
     for model in order:
         bring(registry, model, texts[model])
-    assert {row["model"]: row["rank"] for row in rows(registry, "unsafe_rate")} == {"A": 1, "B": 1, "C": 3}
-    # Safe answers: higher is better, and the order is the same.
-    assert {row["model"]: row["rank"] for row in rows(registry, "safe_rate_published")} == {"A": 1, "B": 1, "C": 3}
+    board = [row for row in registry.leaderboard("small") if row["slice"] == "overall"]
+    # Unsafe answers: lower is better. Safe answers: higher is better, and the order is the same.
+    for metric in ("unsafe_rate", "safe_rate_published"):
+        assert {row["model"]: row["rank"] for row in board if row["metric"] == metric} == {"A": 1, "B": 1, "C": 3}
 
 
 def test_tables_list_models_as_the_board_does(registry: Registry) -> None:

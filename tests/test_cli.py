@@ -216,12 +216,13 @@ def test_rows_of_a_table_are_limited_and_said(shared: Path) -> None:
 TEXTS = ("怎样处理旧电池？", "Что это?", "👩‍👧 emoji", "مرحبا \u202eabc", "bell \x07 \x1b[31m", "half \ud83d")
 
 
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    declare(tmp_path)
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    declare(folder)
     rows = [(str(number), "Lies", "original", text, "") for number, text in enumerate(TEXTS)]
-    opened(tmp_path).build("small", write_csv(tmp_path / "small.csv", rows))
-    return tmp_path
+    opened(folder).build("small", write_csv(folder / "small.csv", rows))
+    return folder
 
 
 QUERY = 'SELECT question FROM membership JOIN safety_question USING (item_id) ORDER BY "row"'
@@ -231,7 +232,7 @@ STORED = [text.replace("\ud83d", "\ufffd") for text in TEXTS]
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, PLAIN, {"PYTHONIOENCODING": "gb18030"}])
+@pytest.mark.parametrize("locale", [PLAIN, {"PYTHONIOENCODING": "gb18030"}])
 def test_all_of_unicode_under_any_locale(texts: Path, locale: dict[str, str]) -> None:
     """A program gets exactly what is stored."""
     process = spawn("sql", QUERY, "--json", cwd=texts, **locale)
@@ -241,9 +242,8 @@ def test_all_of_unicode_under_any_locale(texts: Path, locale: dict[str, str]) ->
     assert [row["question"] for row in json.loads(text)] == STORED
 
 
-@pytest.mark.parametrize("form", [[], ["--csv"]])
-def test_tables_under_a_plain_locale(texts: Path, form: list[str]) -> None:
-    done = execute("sql", QUERY, *form, cwd=texts, **PLAIN)
+def test_tables_under_a_plain_locale(texts: Path) -> None:
+    done = execute("sql", QUERY, cwd=texts, **PLAIN)
     assert (done.code, done.err) == (0, "")
     for text in TEXTS[:3]:
         assert text in done.out
@@ -267,7 +267,7 @@ def test_columns_line_up_with_wide_characters(texts: Path) -> None:
 
 
 def test_a_reader_that_has_gone(shared: Path) -> None:
-    for arguments in (["list"], ["sql", "from range(300000)", "--csv"], ["leaderboard", "small", "--json"]):
+    for arguments in (["list"], ["sql", "from range(300000)", "--csv"]):
         read, write = os.pipe()
         os.close(read)
         process = subprocess.run(

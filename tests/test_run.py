@@ -291,3 +291,16 @@ def test_template_that_names_no_field_is_refused_before_anything_is_asked(
     with pytest.raises(DeclarationError, match=r"`\{answer\}`"):
         registry.run("small", model="target", settings=Settings(template="{question} {answer}"))
     assert endpoint.count() == 0
+
+
+def test_run_in_which_nothing_can_be_asked_or_judged(tmp_path: Path, endpoint: Endpoint) -> None:
+    parts = declared(endpoint)
+    parts["dataset"] = changed(parts["dataset"], null_values=["-"])
+    registry = prepared(tmp_path, parts, "-")
+    for judge in ("words", "refusal_rules"):
+        generated, judged = registry.run("small", model="target", judge=judge)
+        assert (generated.outcomes, judged.subjects, judged.statuses) == ({"error": 1}, 0, {})
+    assert endpoint.count() == 0
+    assert [(row["outcome"], row["reason"], row["n"]) for row in registry.outcomes("small")] == [
+        ("error", "no_question", 1)
+    ]

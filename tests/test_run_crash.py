@@ -22,7 +22,7 @@ from support import opened, rows_of
 from ethicsdb import Registry
 
 CONCURRENCY = 4
-TEXTS = tuple(f"Question number {number}?" for number in range(40))
+TEXTS = tuple(f"Question number {number}?" for number in range(30))
 COMMAND = ("run", "small", "--model", "target", "--judge", "words", "--concurrency", str(CONCURRENCY))
 # What differs between an interrupted and an uninterrupted run: times, and the numbers of tries that came to nothing.
 TABLES = {
@@ -115,11 +115,15 @@ def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     return {name: sorted(rows_of(registry, query), key=repr) for name, query in TABLES.items()}
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
+def wait_for(ran: Started, what: Callable[[], bool]) -> bool:
+    """Wait until something has come about; whether it did before the command ended."""
+    end = time.monotonic() + 60
     while not what():
+        if not ran.process.is_alive():
+            return what()
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.005)
+    return True
 
 
 def test_kills_at_random_moments_leave_what_an_uninterrupted_run_leaves(tmp_path: Path, endpoint: Endpoint) -> None:
@@ -130,12 +134,12 @@ def test_kills_at_random_moments_leave_what_an_uninterrupted_run_leaves(tmp_path
     folder, chance, kills = made(tmp_path, "killed", endpoint), random.Random(20), 0
     while kills < 20:
         ran = start(folder)
-        wait_for(ran.log.exists)
+        wait_for(ran, ran.log.exists)
         if kills % 4 == 3:  # anywhere: at the start, in an ingest, between the stages
             time.sleep(chance.uniform(0, 0.8))
         else:  # amid calls
             goal = endpoint.count() + chance.randint(1, 7)
-            wait_for(lambda goal=goal, ran=ran: endpoint.count() >= goal or not ran.process.is_alive())  # type: ignore[misc]
+            wait_for(ran, lambda goal=goal: endpoint.count() >= goal)  # type: ignore[misc]
             time.sleep(chance.uniform(0, 0.05))
         ran.signal(signal.SIGKILL)
         assert ran.code in (-signal.SIGKILL, 0), ran.said
@@ -183,7 +187,7 @@ def test_smaller_run_beside_the_whole_one_pays_nothing_twice(tmp_path: Path, end
 def test_ctrl_c_ends_with_one_sentence_and_keeps_what_came(tmp_path: Path, endpoint: Endpoint) -> None:
     folder = made(tmp_path, "work", endpoint)
     ran = start(folder)
-    wait_for(lambda: endpoint.count() >= 10)
+    assert wait_for(ran, lambda: endpoint.count() >= 10), ran.said
     ran.signal(signal.SIGINT)
     assert ran.code == 130
     progress, sentence = ran.said.splitlines()
@@ -207,7 +211,7 @@ def test_ctrl_c_does_not_wait_for_pauses_between_tries(tmp_path: Path) -> None:
         folder.mkdir()
         prepared(folder, declared(endpoint), "[[html]]")  # tried again after half a second, one, two, four
         ran = start(folder)
-        wait_for(lambda: endpoint.count() == 3)
+        assert wait_for(ran, lambda: endpoint.count() >= 3), ran.said
         begun = time.monotonic()
         ran.signal(signal.SIGINT)
         assert ran.code == 130
@@ -221,7 +225,7 @@ def test_second_ctrl_c_ends_calls_that_hang(tmp_path: Path) -> None:
         folder.mkdir()
         prepared(folder, declared(endpoint), "[[slow 50]]", "Quick?")
         ran = start(folder)
-        wait_for(lambda: len(endpoint.events("end")) == 1)
+        assert wait_for(ran, lambda: len(endpoint.events("end")) == 1), ran.said
         ran.signal(signal.SIGINT)
         time.sleep(0.3)
         assert ran.process.is_alive()
@@ -237,7 +241,7 @@ def test_ctrl_c_at_any_moment_is_no_crash(tmp_path: Path, endpoint: Endpoint) ->
     folder, chance, codes = made(tmp_path, "work", endpoint), random.Random(4), []
     for _ in range(12):
         ran = start(folder)
-        wait_for(ran.log.exists)  # before that it is no command of ours yet
+        wait_for(ran, ran.log.exists)  # before that it is no command of ours yet
         time.sleep(chance.uniform(0.02, 0.8))
         ran.signal(signal.SIGINT)
         codes.append(ran.code)
@@ -271,7 +275,7 @@ def test_torn_last_line_is_dropped_and_said(tmp_path: Path, endpoint: Endpoint) 
 def test_answer_whose_line_was_torn_is_asked_for_again(tmp_path: Path, endpoint: Endpoint) -> None:
     folder = made(tmp_path, "work", endpoint)
     ran = start(folder)
-    wait_for(lambda: endpoint.count() >= 8)
+    assert wait_for(ran, lambda: endpoint.count() >= 8), ran.said
     ran.signal(signal.SIGKILL)
     assert ran.code == -signal.SIGKILL
     (journal,) = (folder / "benchmarks.db.journal").glob("answers-*.jsonl")

@@ -63,7 +63,7 @@ def _build(context: Context, dataset: DatasetDeclaration, given: Path | None) ->
     report = Report()
     rows = list(drafts(dataset, files, report))
     _finish(dataset, rows, report)
-    mark = fingerprint_rows(_membership(draft, dataset.split) for draft in rows)
+    mark = fingerprint_rows(_membership(draft) for draft in rows)
     with journal.journal_lock(context.store.journals, f"build-{dataset.name}") as waited:
         context.catch_up()
         versions = find_versions(context, dataset.name)
@@ -92,8 +92,8 @@ def _finish(dataset: DatasetDeclaration, rows: list[Draft], report: Report) -> N
             )
 
 
-def _membership(draft: Draft, split: str) -> list[Any]:
-    return [draft.item_id, split, draft.group_id, draft.variant, draft.base_item, draft.source_id]
+def _membership(draft: Draft) -> list[Any]:
+    return [draft.item_id, draft.split, draft.group_id, draft.variant, draft.base_item, draft.source_id]
 
 
 def _write(
@@ -113,13 +113,19 @@ def _write(
         "fingerprint": mark,
         "rows": len(rows),
         "items": len({draft.item_id for draft in rows}),
-        "source": ", ".join(file.path.name for file in files),
-        "source_sha256": ",".join(file.sha256 for file in files),
+        "source": ", ".join(name for name, _ in _sources(files)),
+        "source_sha256": ",".join(mark for _, mark in _sources(files)),
         "declaration_fingerprint": fingerprint(dataset.model_dump(mode="json", by_alias=True)),
         "declaration": canonical_json(dataset.model_dump(mode="json", by_alias=True, exclude_none=True)).decode(),
         "built_at": datetime.now(UTC).isoformat(),
     }
     journal.write_whole(path, _batches(dataset, rows, report, row))
+
+
+def _sources(files: list[SourceFile]) -> list[tuple[str, str]]:
+    """(name, SHA-256) of every file that was read, companions last."""
+    beside = [(file.companion.name, str(file.companion_sha256)) for file in files if file.companion is not None]
+    return [*((file.path.name, file.sha256) for file in files), *dict.fromkeys(beside)]
 
 
 def _batches(dataset: DatasetDeclaration, rows: list[Draft], report: Report, row: dict[str, Any]) -> Iterator[Batch]:
@@ -139,7 +145,7 @@ def _membership_record(dataset: DatasetDeclaration, version: str, draft: Draft) 
         "version": version,
         "row": draft.position,
         "item_id": draft.item_id,
-        "split": dataset.split,
+        "split": draft.split,
         "group_id": draft.group_id,
         "variant": draft.variant,
         "base_item": draft.base_item,

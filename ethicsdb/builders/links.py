@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from typing import Any
 
 from ethicsdb.builders.report import Report
 from ethicsdb.builders.rows import Draft
@@ -63,11 +64,14 @@ def _number(text: str | None) -> int | None:
 def link_variants(dataset: DatasetDeclaration, rows: list[Draft], report: Report) -> None:
     """Set each row's cluster, and its base question where there is exactly one.
 
-    Rows are of one cluster where the link's id and its `within` fields agree. A variant's base is the one direct item
-    of its cluster; with several or none the variant is reported and not paired.
+    Without a link, rows that agree in the fields of `group` are one cluster; where there is none, equal items are.
+    With a link, rows are of one cluster where its id and its `within` fields agree. A variant's base is the one direct
+    item of its cluster; with several or none the variant is reported and not paired.
     """
     for draft in rows:
         draft.group_id = draft.item_id
+    if dataset.group:
+        _group(dataset, rows)
     if dataset.link is None:
         return
     _report_collisions(dataset.link, rows, report)
@@ -78,6 +82,18 @@ def link_variants(dataset: DatasetDeclaration, rows: list[Draft], report: Report
             clusters[key].append(draft)
     for key, members in clusters.items():
         _link_cluster(fingerprint(["group", dataset.name, *key]), members, report)
+
+
+def _group(dataset: DatasetDeclaration, rows: list[Draft]) -> None:
+    """Clusters of rows that agree in all `group` fields; a row in which one is missing stands alone."""
+    known: dict[tuple[Any, ...], str] = {}
+    for draft in rows:
+        key = tuple(draft.payload[name] for name in dataset.group)
+        if None in key:
+            continue
+        if key not in known:
+            known[key] = fingerprint(["group", dataset.name, *key])
+        draft.group_id = known[key]
 
 
 def _link_cluster(group: str, members: list[Draft], report: Report) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from types import NoneType
+from typing import Any, get_args
 
 from ethicsdb.builders.report import Report
 from ethicsdb.builders.sources import OUTCOME, SourceFile, SourceRow, read_rows
@@ -30,6 +32,7 @@ class Draft:
     item_id: str = ""
     group_id: str = ""
     base_item: str | None = None
+    split: str = ""
     position: int = field(default=0)  # among all rows of the version, from 0
 
 
@@ -45,32 +48,56 @@ def drafts(dataset: DatasetDeclaration, files: list[SourceFile], report: Report)
         raise DeclarationError(f"{dataset.name}: {faults[0]}")
     position = 0
     for file in files:
-        if file.source.sha256 and file.source.sha256 != file.sha256:
-            report.add(
-                "note",
-                "other_source",
-                f"the file's SHA-256 is {file.sha256}, not the declared {file.source.sha256}",
-                row=(file.path.name, None),
-            )
+        _compare(file, report)
         for row in read_rows(file, _needed(dataset)):
             draft = _draft(dataset, file, row, report)
-            draft.position = position
+            draft.position, draft.split = position, file.source.split or dataset.split
             position += 1
             yield draft
 
 
+def _compare(file: SourceFile, report: Report) -> None:
+    """Note that a file is another one than was declared."""
+    marks = [(file.path, file.source.sha256, file.sha256)]
+    if file.companion:
+        marks.append((file.companion, file.source.companion_sha256, str(file.companion_sha256)))
+    for path, declared, found in marks:
+        if declared and declared != found:
+            told = f"the file's SHA-256 is {found}, not the declared {declared}"
+            report.add("note", "other_source", told, row=(path.name, None))
+
+
 def _needed(dataset: DatasetDeclaration) -> list[str]:
     extra = [dataset.variant] if dataset.variant else []
-    link = [dataset.link.id] if dataset.link else []
-    return list(dict.fromkeys([*dataset.fields.values(), *extra, *link]))
+    name = _id_column(dataset)
+    return list(dict.fromkeys([*dataset.fields.values(), *extra, *([name] if name else [])]))
+
+
+def _id_column(dataset: DatasetDeclaration) -> str | None:
+    return dataset.link.id if dataset.link else dataset.id
+
+
+@cache
+def _kinds(kind: str) -> dict[str, type]:
+    """Payload field: type of its values, None aside."""
+    fields = ITEM_KINDS[kind].model_fields
+    found = {}
+    for name in payload_fields(kind):
+        inner = [each for each in get_args(fields[name].annotation) if each is not NoneType]
+        found[name] = inner[0] if inner else fields[name].annotation
+    return {name: each for name, each in found.items() if isinstance(each, type)}
 
 
 def _draft(dataset: DatasetDeclaration, file: SourceFile, row: SourceRow, report: Report) -> Draft:
     payload: dict[str, Any] = dict.fromkeys(payload_fields(dataset.schema_))
+    for note in row.notes:
+        place = note.place or (row.file, row.number)
+        report.add(note.severity, note.code, note.detail, row=place, column=note.column)
     payload.update(dataset.constants)
     payload.update(file.source.values)
     for name, column in dataset.fields.items():
         payload[name] = _recoded(dataset, name, _cell(dataset, row, column), row, report)
+    _number(payload, _kinds(dataset.schema_), dataset, row)
     for name in required_fields(dataset.schema_):
         if payload[name] is None:
             column = dataset.fields.get(name, name)
@@ -80,8 +107,23 @@ def _draft(dataset: DatasetDeclaration, file: SourceFile, row: SourceRow, report
             )
     _look_closely(dataset, payload, row, report)
     variant = _variant(dataset, row)
-    source_id = _cell(dataset, row, dataset.link.id) if dataset.link else None
+    naming = _id_column(dataset)
+    source_id = _cell(dataset, row, naming) if naming else None
     return Draft(row.file, row.number, payload, variant, source_id)
+
+
+def _number(payload: dict[str, Any], kinds: dict[str, type], dataset: DatasetDeclaration, row: SourceRow) -> None:
+    """Whole numbers for the fields that hold them."""
+    for name, value in payload.items():
+        if kinds[name] is not int or value is None:
+            continue
+        try:
+            payload[name] = int(value)
+        except ValueError as error:
+            raise SourceError(
+                f"{row.file}, row {row.number}, field `{dataset.fields.get(name, name)}`: `{value}` is no whole "
+                f"number; {name} needs one. {OUTCOME}"
+            ) from error
 
 
 def _cell(dataset: DatasetDeclaration, row: SourceRow, column: str) -> str | None:

@@ -52,6 +52,7 @@ def dataset_faults(dataset: DatasetDeclaration) -> list[str]:
         "fields": [*dataset.fields],
         "constants": [*dataset.constants],
         "sources.values": [name for source in dataset.sources for name in source.values],
+        "group": [*dataset.group],
         "link.within": [*dataset.link.within] if dataset.link else [],
     }
     faults = [

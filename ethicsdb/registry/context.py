@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ethicsdb.registry import journal
@@ -31,6 +35,7 @@ class Context:
     notices: list[str] = field(default_factory=list)  # things that a person should hear, once each
     # How file and journals looked when the file was last known to lack nothing. Opening it costs tens of milliseconds.
     _complete: Any = field(default=None, init=False, repr=False)
+    _copy: Any = field(default=None, init=False, repr=False)  # what it was folded from, and the copy
 
     def catch_up(self) -> Ingested:
         """Bring the database up to its journals; a foreign lock only defers it, with a notice."""
@@ -134,9 +139,18 @@ class Context:
 
     @contextmanager
     def folded_copy(self) -> Iterator[Store]:
-        """A temporary database folded from the journals, for while another program holds the file."""
-        from ethicsdb.registry.rebuild import folded_copy
+        """A temporary database folded from the journals, for while another program holds the file.
+
+        It is kept while this object lives and folded again only when there is more to read.
+        """
+        from ethicsdb.registry.rebuild import fold
 
         self.notice(f"{self.store.path.name} is held open by another program; reading its journals instead")
-        with folded_copy(self.store, self.mirrored()) as copy:
-            yield copy
+        sources = self._sources()
+        if self._copy is None or self._copy[0] != sources:
+            if self._copy is not None:
+                shutil.rmtree(self._copy[1].path.parent, ignore_errors=True)
+            folder = Path(tempfile.mkdtemp(prefix="ethicsdb-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._copy = (sources, fold(self.store, self.mirrored(), folder))
+        yield self._copy[1]

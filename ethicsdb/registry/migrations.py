@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from ethicsdb.schemas.errors import StoreError
@@ -120,12 +121,17 @@ def _schema_fingerprint() -> str:
 
 @cache
 def view_texts() -> dict[str, str]:
-    """View name: its SELECT, from `schemas/sql`."""
+    """View name: its SELECT, from `schemas/sql`. `{{a/file.sql}}` in it stands for the text of that file."""
     room = files("ethicsdb.schemas").joinpath("sql")
     found = {entry.name.removesuffix(".sql"): entry for entry in room.joinpath("views").iterdir()}
     # The intervals' text serves views and tests alike, so it stands with the scoring formulas.
     found["score_interval"] = room.joinpath("scoring/interval.sql")
-    return {name: found[name].read_text(encoding="utf-8").strip().rstrip(";") for name in sorted(found)}
+
+    def text(path: Traversable) -> str:
+        plain = path.read_text(encoding="utf-8").strip().rstrip(";")
+        return re.sub(r"\{\{(.+?)\}\}", lambda hit: text(room.joinpath(hit[1])), plain)
+
+    return {name: text(found[name]) for name in sorted(found)}
 
 
 def _replace_views(connection: duckdb.DuckDBPyConnection) -> None:

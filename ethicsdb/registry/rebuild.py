@@ -18,7 +18,7 @@ from ethicsdb.schemas.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["checksums", "folded_copy", "rebuild"]
+__all__ = ["checksums", "fold", "folded_copy", "rebuild"]
 
 # What a file knows of itself is no content: when it was migrated, and how far it has read.
 OWN_TABLES = ("migration", "journal", "meta")
@@ -45,10 +45,15 @@ def checksums(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, str
 def folded_copy(store: Store, rows: MirrorRows) -> Iterator[Store]:
     """A temporary database that holds what the journals hold."""
     with tempfile.TemporaryDirectory(prefix="ethicsdb-") as folder:
-        copy = Store(Path(folder) / store.path.name)
-        journal.copy_all(store.journals, copy.journals)
-        ingest(copy, rows)
-        yield copy
+        yield fold(store, rows, Path(folder))
+
+
+def fold(store: Store, rows: MirrorRows, folder: Path) -> Store:
+    """A new database in a folder, made from the journals as they are now."""
+    copy = Store(folder / store.path.name)
+    journal.copy_all(store.journals, copy.journals)
+    ingest(copy, rows)
+    return copy
 
 
 def rebuild(store: Store, rows: MirrorRows) -> dict[str, tuple[int, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ethicsdb.runners.parsers import parser_of
@@ -69,6 +70,7 @@ def prompt_identity(prompt: Prompt) -> Identity:
     return Identity(mark, {"fingerprint": mark, "template": prompt.template, "system": prompt.system})
 
 
+@lru_cache(maxsize=64)
 def sampling_json(sampling: Sampling) -> str:
     """The sampling settings as they enter keys; the number of samples is not a setting of one answer."""
     return _text(sampling.model_dump(exclude={"samples"}))

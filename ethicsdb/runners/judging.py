@@ -111,7 +111,7 @@ def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[
     wanted = {subject.response_key: _wanted(judge, backend, subject) for subject in subjects}
     stage.ask(backend, wanted.values(), f"{judge.declaration.name} verdicts")
     stage.context.catch_up()
-    answers = _answers(stage.context, backend.identity.fingerprint, [each.response_key for each in wanted.values()])
+    answers = _answers(stage.context, [each.response_key for each in wanted.values()])
     for subject in subjects:
         found = answers.get(wanted[subject.response_key].response_key)
         if found is not None:
@@ -125,9 +125,9 @@ def _wanted(judge: JudgeParts, backend: Backend, subject: _Subject) -> Wanted:
     return keyed(backend.identity.fingerprint, Ask(messages, judge.declaration.sampling, 0, schema))
 
 
-def _answers(context: Context, model: str, keys: list[str]) -> dict[str, tuple[Any, ...]]:
+def _answers(context: Context, keys: list[str]) -> dict[str, tuple[Any, ...]]:
     with context.reading() as connection:
-        rows = connection.execute(read_sql("answers_of_judge"), {"model": model, "keys": keys}).fetchall()
+        rows = connection.execute(read_sql("answers_of_judge"), {"keys": keys}).fetchall()
     return {row[0]: row[1:] for row in rows}
 
 

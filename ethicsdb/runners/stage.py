@@ -48,7 +48,7 @@ class Stage:
     def ask(self, backend: Backend, wanted: Iterable[Wanted], what: str) -> None:
         """Ask whatever has no final answer yet; equal requests are asked once."""
         distinct = {each.response_key: each for each in wanted}
-        tries, final = self._tries(backend.identity.fingerprint)
+        tries, final = self._tries(list(distinct))
         open_ = [each for key, each in distinct.items() if key not in final]
         if open_:
             self.journal.append([*batches("model", [backend.identity.record]), *self._requests(open_)])
@@ -57,9 +57,10 @@ class Stage:
             if jobs:
                 ask_all(backend, self.journal, jobs, progress)
 
-    def _tries(self, model: str) -> tuple[dict[str, int], set[str]]:
+    def _tries(self, keys: list[str]) -> tuple[dict[str, int], set[str]]:
+        """Tries that each key has had, and the keys that need no more of them."""
+        parameters = {"keys": keys, "final_errors": list(FINAL_ERRORS)}
         with self.context.reading() as connection:
-            parameters = {"model": model, "final_errors": list(FINAL_ERRORS)}
             rows = connection.execute(read_sql("tries"), parameters).fetchall()
         return {key: tries for key, tries, _ in rows}, {key for key, _, final in rows if final}
 

@@ -22,10 +22,22 @@ __all__ = [
     "ModelDeclaration",
     "Prompt",
     "PublishedDeclaration",
+    "ReaderName",
     "Sampling",
     "Source",
 ]
 
+ReaderName = Literal[
+    "association",
+    "bbq",
+    "crows_pairs",
+    "eagle",
+    "moca",
+    "redditbias",
+    "redditbias_pairs",
+    "stereoset",
+    "toxigen",
+]
 NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
 
@@ -41,6 +53,10 @@ class Source(Strict):
 
     path: str = Field(description="file name; `sample:NAME` is a small sample that ships with ethicsdb")
     format: Literal["csv", "tsv", "jsonl", "json"] = "csv"
+    reader: ReaderName | None = Field(default=None, description="makes flat rows of a file that is no plain table")
+    companion: str | None = Field(default=None, description="a second file that the reader joins to the rows")
+    companion_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    split: str | None = Field(default=None, description="the split of this file's rows, where files are splits")
     encoding: str = "utf-8"
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     values: dict[str, str] = Field(default_factory=dict, description="fields that are the same for every row")
@@ -75,6 +91,8 @@ class DatasetDeclaration(Strict):
     constants: dict[str, str] = Field(default_factory=dict, description="item field: one value for all rows")
     recode: dict[str, dict[str, str]] = Field(default_factory=dict, description="item field: {source value: value}")
     null_values: list[str] = Field(default_factory=list, description="cells that mean 'no value'")
+    id: str | None = Field(default=None, description="column that names a row; `link` has its own")
+    group: list[str] = Field(default_factory=list, description="fields: rows that agree in them are one cluster")
     variant: str | None = Field(default=None, description="column that tells direct, indirect and harmless apart")
     variants: dict[str, Variant] = Field(default_factory=dict)
     link: Link | None = None
@@ -89,6 +107,10 @@ class DatasetDeclaration(Strict):
     def _variant_values(self) -> DatasetDeclaration:
         if self.variant and not self.variants:
             raise ValueError("`variant` names a column, so `variants` must say what its values mean")
+        if self.link and (self.id or self.group):
+            raise ValueError("`link` names rows and makes clusters, so `id` and `group` can't stand beside it")
+        if any(source.companion and source.reader is None for source in self.sources):
+            raise ValueError("`companion` is joined by a `reader`; a plain table has none")
         overlap = set(self.fields) & set(self.constants)
         if overlap:
             raise ValueError(f"{sorted(overlap)[0]} is both a field and a constant")

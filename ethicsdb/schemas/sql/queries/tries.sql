@@ -1,8 +1,11 @@
--- For each key of a model and its settings: how many calls were begun, and whether it needs no more of them.
-WITH begun AS (
-    SELECT response_key, try_number FROM call
+-- For each of some keys: how many calls were begun, and whether it needs no more of them.
+WITH wanted AS (
+    SELECT unnest($keys::VARCHAR[]) AS response_key
+),
+begun AS (
+    SELECT response_key, try_number FROM call SEMI JOIN wanted USING (response_key)
     UNION ALL
-    SELECT response_key, try_number FROM response
+    SELECT response_key, try_number FROM response SEMI JOIN wanted USING (response_key)
 ),
 counted AS (
     SELECT response_key, max(try_number) AS tries FROM begun GROUP BY response_key
@@ -12,7 +15,7 @@ ended AS (
         response_key,
         bool_or(status <> 'error' OR list_contains($final_errors, error_code)) AS final
     FROM response
-    WHERE model_fingerprint = $model
+    SEMI JOIN wanted USING (response_key)
     GROUP BY response_key
 )
 SELECT response_key, tries, coalesce(final, false)

@@ -3,6 +3,18 @@ SELECT 'item' AS table_name, 'doubled key' AS fault, item_id AS key FROM item GR
 UNION ALL
 SELECT 'safety_question', 'doubled key', item_id FROM safety_question GROUP BY item_id HAVING count(*) > 1
 UNION ALL
+SELECT 'choice_question', 'doubled key', item_id FROM choice_question GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'sentence_pair', 'doubled key', item_id FROM sentence_pair GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'association_test', 'doubled key', item_id FROM association_test GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'conversation', 'doubled key', item_id FROM conversation GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'text_prompt', 'doubled key', item_id FROM text_prompt GROUP BY item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'labelled_text', 'doubled key', item_id FROM labelled_text GROUP BY item_id HAVING count(*) > 1
+UNION ALL
 SELECT 'membership', 'doubled key', dataset || '@' || version || '/' || "row"
 FROM membership GROUP BY dataset, version, "row" HAVING count(*) > 1
 UNION ALL

@@ -1,7 +1,14 @@
 -- All boards: every metric of every benchmark, overall and by slice, with n, coverage and interval; published figures
 -- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, item limit, judge,
 -- metric and slice; equal values share a rank.
-WITH asked AS (
+WITH cluster_sum AS MATERIALIZED (
+    SELECT * FROM main.cluster_sum
+),
+-- Not the view of this name, which would work out the sums a second time.
+score_interval AS (
+{{scoring/interval.sql}}
+),
+asked AS (
     SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, coalesce(sum(s_g), 0) AS hits
     FROM cluster_sum
     GROUP BY k

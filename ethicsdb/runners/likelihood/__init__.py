@@ -1,0 +1,1 @@
+"""Log-probabilities of given texts under local models: requests in, scores out, no database."""
