@@ -2,7 +2,7 @@
 SELECT
     judge.name AS judge,
     verdict.judge_fingerprint,
-    current_judge.fingerprint IS NOT NULL AS current,
+    verdict.judge_fingerprint IN (SELECT fingerprint FROM current_judge) AS current,
     verdict.status,
     verdict.reason,
     (
@@ -16,7 +16,6 @@ SELECT
     verdict.verdict_id
 FROM verdict
 JOIN judge ON judge.fingerprint = verdict.judge_fingerprint
-LEFT JOIN current_judge ON current_judge.fingerprint = verdict.judge_fingerprint
 LEFT JOIN response
   ON response.response_key = verdict.judge_response_key AND response.try_number = verdict.judge_try
 WHERE verdict.subject_id = $key
