@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 # Benchmark: how many of its items are asked, the same for every model. The real model writes some 60 tokens a second on
 # two cores, and the whole should end within a minute and a half.
-BENCHMARKS = {"sample_safety_en": 24, "sample_safety_zh": 12, "sample_safety_ru": 8}
+BENCHMARKS = {"sample_safety_en": 16, "sample_safety_zh": 8, "sample_safety_ru": 6}
 MODELS = ("ngram-obliging", "ngram-refusing", "smollm2")
 # Boards of papers whose data sets are fetched by hand; their published rows show what ours will stand beside.
 PUBLISHED = "do_not_answer_en"
