@@ -165,6 +165,7 @@ def test_a_chat_context_ends_where_the_answer_begins() -> None:
     )
     assert tokenizer.decode(found.ids[found.start :]) == "Yes!"
     assert found.flags == frozenset()
+    assert encoder(tokenizer).rendered((Turn("system", "Be kind."), *HELLO)) == tokenizer.decode(found.ids)[:-4]
 
 
 def test_what_a_template_writes_before_an_answer_is_context() -> None:
@@ -190,6 +191,7 @@ def test_turns_that_a_template_refuses_are_an_outcome() -> None:
     (found,) = made.encode(Request("1", (Turn("system", "Be kind."), *HELLO), ("yes",)))
     assert isinstance(found, TargetScore)
     assert (found.error, found.detail) == ("template_refused", "Conversation roles must alternate user/assistant")
+    assert made.rendered((Turn("system", "Be kind."), *HELLO)) is None
 
 
 def test_plain_turns_name_their_roles() -> None:

@@ -35,6 +35,19 @@ def test_a_path_that_is_none_is_not_looked_for_on_the_hub(name: str) -> None:
         prepare(LocalModel(name, revision="0" * 40))
 
 
+def test_a_hub_id_is_taken_from_the_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit, cache = "0123456789abcdef" * 2 + "01234567", tmp_path / "cache"
+    snapshot = cache / "models--some--model" / "snapshots" / commit
+    snapshot.parent.mkdir(parents=True)
+    folder.rename(snapshot)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    loaded = load(LocalModel("some/model", revision=commit, device="cpu"))
+    assert loaded.prepared.parts == prepare(LocalModel(str(snapshot))).parts
+    with pytest.raises(ModelError, match=r"some/other@v1 can't be had from the Hugging Face Hub"):
+        prepare(LocalModel("some/other", revision="v1"))
+
+
 def test_a_folder_needs_weights(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(ModelError, match="holds no weights"):
         prepare(LocalModel(str(tmp_path)))

@@ -108,7 +108,10 @@ class CausalRunner:
         return [float(part.sum()) for part in found.cpu().split(counts)]
 
     def _logits(self, ids: Any, mask: Any, wanted: Any, cache: Any) -> Any:
-        """Logits at the wanted positions, row by row, [wanted, vocabulary]."""
+        """Logits at the wanted positions, row by row, [wanted, vocabulary].
+
+        `wanted` stays on the processor, since the layers of a large model may lie on several devices.
+        """
         import torch
 
         device = self._model.device
@@ -119,7 +122,6 @@ class CausalRunner:
         if "position_ids" in self._takes:
             past = mask.shape[1] - ids.shape[1]
             given["position_ids"] = torch.arange(past, mask.shape[1], device=device).expand(len(ids), -1)
-        wanted = wanted.to(device)
         if self._flattens:
             return self._model(**given, logits_to_keep=wanted).logits
         if "logits_to_keep" not in self._takes:
@@ -134,7 +136,7 @@ class CausalRunner:
         if "logits_to_keep" not in self._takes:
             return False
         ids = torch.tensor([[0, 1], [1, 0]], device=self._model.device)
-        mask = torch.tensor([[False, True], [True, True]], device=self._model.device)
+        mask = torch.tensor([[False, True], [True, True]])
         try:
             with torch.inference_mode():
                 logits = self._model(input_ids=ids, logits_to_keep=mask, use_cache=False).logits

@@ -75,6 +75,14 @@ class Encoder(ABC):
         self.renderer = renderer
         self.limit = limit
 
+    def rendered(self, context: Context) -> str | None:
+        """The whole text that stands before a target, nothing cut, to key scores by; None where the model's template
+        does not take these turns."""
+        try:
+            return self.renderer.render(context).text
+        except Refused:
+            return None
+
     def encode(self, request: Request) -> list[Encoded | TargetScore]:
         """Each target ready to be scored, or the outcome that says why it can't be."""
         if _broken(request.context):

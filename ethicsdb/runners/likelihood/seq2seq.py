@@ -75,7 +75,7 @@ class Seq2SeqRunner:
             use_cache=False,
         ).logits
         targets = [token for row in rows for token in row.encoded.ids[row.encoded.start :]]
-        found = token_logprobs(logits[wanted.to(logits.device)], torch.tensor(targets))
+        found = token_logprobs(logits[wanted], torch.tensor(targets))
         return [float(part.sum()) for part in found.cpu().split([row.encoded.scored for row in rows])]
 
 
