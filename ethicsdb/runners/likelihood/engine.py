@@ -30,8 +30,11 @@ class Scorer:
         prepared = loaded.prepared
         self._encoder = prepared.encoder
         budget = budget or Budget.of(prepared.device)
-        runner = CausalRunner if prepared.kind == "causal" else Seq2SeqRunner
-        self._runner = runner(loaded.model, budget)
+        self._runner: CausalRunner | Seq2SeqRunner
+        if prepared.kind == "causal":
+            self._runner = CausalRunner(loaded.model, budget, prepared.limit)
+        else:
+            self._runner = Seq2SeqRunner(loaded.model, budget)
 
     def score(self, requests: Iterable[Request]) -> Iterator[RequestScore]:
         """The scores of each request as soon as all its targets have run; in no particular order.

@@ -52,7 +52,8 @@ class Seq2SeqRunner:
         places = {row.owner: place for place, group in enumerate(targets) for row in group}
         # Every row carries its context's states, which counts as reading some of it again.
         scored: Scored = {}
-        for part in chunks(rows, ids.shape[1] // 4, self._budget, self._vocabulary):
+        carried = {row.owner: -(ids.shape[1] // 4) for row in rows}
+        for part in chunks(rows, self._budget, self._vocabulary, carried):
             index = torch.tensor([places[row.owner] for row in part], device=states.device)
             sums = self._sums(part, states[index], mask[index])
             scored.update(zip([row.owner for row in part], sums, strict=True))
