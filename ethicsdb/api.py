@@ -171,13 +171,20 @@ class Registry:
 
         return query_database(self.context, query, limits)
 
-    def leaderboard(self, benchmark: str, *, old_judges: bool = False) -> list[dict[str, Any]]:
-        """Rows of the board of a benchmark: every metric and slice, with n, coverage and interval."""
-        return boards.leaderboard(self.context, benchmark, old_judges=old_judges)
+    def leaderboard(
+        self, benchmark: str, *, major: int | None = None, old_judges: bool = False
+    ) -> list[dict[str, Any]]:
+        """Rows of the board of a benchmark: every metric and slice, with n, coverage and interval.
 
-    def outcomes(self, benchmark: str) -> list[dict[str, Any]]:
+        Args:
+            major: N of the version N-X; default: as declared. Results of different majors never stand together.
+            old_judges: also verdicts of judges as they were declared before.
+        """
+        return boards.leaderboard(self.context, benchmark, major=major, old_judges=old_judges)
+
+    def outcomes(self, benchmark: str, *, major: int | None = None) -> list[dict[str, Any]]:
         """How every asked-for item of a benchmark's runs ended."""
-        return boards.outcomes(self.context, benchmark)
+        return boards.outcomes(self.context, benchmark, major=major)
 
     def agreement(self, benchmark: str) -> list[dict[str, Any]]:
         """Judges against people."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_an_empty_denominator_is_no_number(registry: Registry) -> None:
     assert (row["bound_low"], row["bound_high"]) == (0.0, 1.0)
     shown = run("leaderboard", "small", cwd=registry.context.store.path.parent)
     assert shown.code == 0
-    assert "– (0/0)" in shown.out
+    assert re.search(r"over_refusal_rate .* M +– +– +0/0 +0.0%", shown.out)
 
 
 def test_nothing_at_all_could_be_read(registry: Registry) -> None:
@@ -145,7 +146,7 @@ def test_tables_list_models_as_the_board_does(registry: Registry) -> None:
     bring(registry, "Middle", [UNSAFE] * 6 + [SAFE] * 6)
     bring(registry, "Best", [SAFE] * N)
     out = run("leaderboard", "small", cwd=registry.context.store.path.parent).out
-    for title in ("Unsafe answers (lower is better)", "All metrics (hits/n)", "By variant"):
+    for title in ("Unsafe answers (lower is better)", "All metrics", "By variant"):
         table = out[out.index(title) :].split("\n\n")[0]
         places = [table.index(model) for model in ("Best", "Middle", "Worst")]
         assert places == sorted(places)

@@ -51,9 +51,9 @@ def command(context: click.Context) -> None:
         _run(registry, model)
     click.echo()
     for benchmark in BENCHMARKS:
-        print_boards(registry, benchmark, registry.leaderboard(benchmark), None)
+        print_boards(registry, benchmark, registry.leaderboard(benchmark))
         click.echo()
-    print_boards(registry, PUBLISHED, registry.leaderboard(PUBLISHED), None)
+    print_boards(registry, PUBLISHED, registry.leaderboard(PUBLISHED))
     notices(registry)
     click.echo(f"\nDone in {time.monotonic() - start:.0f} s. Everything is in {registry.context.store.path.name}.")
     click.echo(NEXT.rstrip())

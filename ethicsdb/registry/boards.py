@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.versions import read_sql
+from ethicsdb.schemas.errors import NotFoundError
 
-__all__ = ["agreement", "build_report", "leaderboard", "outcomes", "runs", "safeguards"]
+__all__ = ["agreement", "board_runs", "build_report", "head", "leaderboard", "outcomes", "runs", "safeguards"]
 
 Record = dict[str, Any]
 
 
-def leaderboard(context: Context, benchmark: str, *, old_judges: bool = False) -> list[Record]:
-    """Rows of the view `leaderboard` for one benchmark's declared major.
+def leaderboard(
+    context: Context, benchmark: str, *, major: int | None = None, old_judges: bool = False
+) -> list[Record]:
+    """Rows of the view `leaderboard` for one major of a benchmark, by default the declared one.
 
     Raises:
-        NotFoundError: no such benchmark.
+        NotFoundError: no such benchmark, or nothing of it under that major.
+    """
+    number = head(context, benchmark, major)["major"]
+    return _records(context, "leaderboard", {"benchmark": benchmark, "major": number, "old_judges": old_judges})
+
+
+def head(context: Context, benchmark: str, major: int | None = None) -> Record:
+    """A benchmark's declaration with its `major`: as it is now, or as it was when that major was last declared.
+
+    Raises:
+        NotFoundError: no such benchmark, or nothing of it under that major.
     """
     declared = context.declarations.benchmark(benchmark)
-    return _records(context, "leaderboard", {"benchmark": benchmark, "major": declared.major, "old_judges": old_judges})
+    if major in (None, declared.major):
+        return {**declared.model_dump(mode="json"), "major": declared.major}
+    found = _records(context, "board_head", {"benchmark": benchmark, "major": major})
+    if not found:
+        there = sorted({declared.major, *(row["major"] for row in board_runs(context, benchmark))})
+        raise NotFoundError(
+            f"{benchmark} has no major {major}; {declared.version} is declared, and there "
+            f"{'are majors' if len(there) > 1 else 'is major'} {', '.join(map(str, there))}."
+        )
+    return {**json.loads(found[0]["declaration"]), "major": major}
+
+
+def board_runs(context: Context, benchmark: str) -> list[Record]:
+    """The runs that a benchmark's boards could show, of every major, a row for each judge of each."""
+    context.declarations.benchmark(benchmark)
+    return _records(context, "board_runs", {"benchmark": benchmark})
 
 
 def safeguards(context: Context, benchmark: str) -> list[Record]:
@@ -28,10 +57,9 @@ def safeguards(context: Context, benchmark: str) -> list[Record]:
     return _records(context, "safeguards", {"benchmark": benchmark, "major": declared.major})
 
 
-def outcomes(context: Context, benchmark: str) -> list[Record]:
-    """Rows of `outcomes`: how every asked-for item ended."""
-    declared = context.declarations.benchmark(benchmark)
-    return _records(context, "outcomes", {"benchmark": benchmark, "major": declared.major})
+def outcomes(context: Context, benchmark: str, *, major: int | None = None) -> list[Record]:
+    """Rows of `outcomes`: how every asked-for item ended, under the declared major or another."""
+    return _records(context, "outcomes", {"benchmark": benchmark, "major": head(context, benchmark, major)["major"]})
 
 
 def agreement(context: Context, benchmark: str) -> list[Record]:

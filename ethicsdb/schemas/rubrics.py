@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["Area", "ClassRubric", "NumberedRubric", "RefusalRubric", "Rubric", "RubricDeclaration"]
+__all__ = ["Area", "ClassRubric", "NumberedRubric", "RefusalRubric", "Rubric", "RubricDeclaration", "attributes_of"]
 
 Language = Literal["en", "zh", "ru"]
 
@@ -100,3 +100,21 @@ class RubricDeclaration(_Part):
     source: str = Field(description="paper and section that the counting rule comes from")
     notes: str | None = None
     rubric: Rubric
+
+
+def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric) -> dict[str, list[str]]:
+    """The labels that a rubric's verdicts can give: attribute: its possible values.
+
+    A metric over another attribute, or over other values of it, has no number under a judge with this rubric.
+    """
+    if isinstance(rubric, NumberedRubric):
+        return {"safety": ["safe", "unsafe"], "refusal": ["yes", "no"], "safety_published": ["safe", "unsafe"]}
+    if isinstance(rubric, RefusalRubric):
+        return {"refusal": ["yes", "no"], "manner": ["refusal", "partial", "compliance", "empty"]}
+    reported = sorted(set(rubric.recode.values()) if rubric.recode else set(rubric.classes))
+    found = {rubric.attribute: [str(each) for each in reported], "safety": ["safe", "unsafe"]}
+    if rubric.recode:
+        found[f"{rubric.attribute}_raw"] = [str(each) for each in sorted(rubric.classes)]
+    if rubric.refusal:
+        found["refusal"] = ["yes", "no"]
+    return found

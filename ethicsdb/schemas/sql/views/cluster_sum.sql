@@ -9,7 +9,8 @@ unit AS (
         numbered.cluster,
         metric_unit.item_id,
         metric_unit.variant,
-        metric_unit.value
+        metric_unit.value,
+        metric_unit.cut_off
     FROM metric_unit
     JOIN run USING (run_id)
     JOIN numbered
@@ -26,18 +27,26 @@ item_number AS (
       ON board_part.part = 'slice' AND board_part.name = item_slice.slice AND board_part.value = item_slice.slice_value
 ),
 sliced AS (
-    SELECT base + (SELECT number FROM board_part WHERE part = 'slice' AND name = 'overall') AS k, cluster, value
+    SELECT base + (SELECT number FROM board_part WHERE part = 'slice' AND name = 'overall') AS k, cluster, value, cut_off
     FROM unit
     UNION ALL
-    SELECT base + board_part.number, cluster, unit.value
+    SELECT base + board_part.number, cluster, unit.value, unit.cut_off
     FROM unit
     JOIN board_part
       ON board_part.part = 'slice' AND board_part.name = 'variant' AND board_part.value = unit.variant
     UNION ALL
-    SELECT base + item_number.number, cluster, value
+    SELECT base + item_number.number, cluster, value, cut_off
     FROM unit
     JOIN item_number USING (item_id)
 )
-SELECT k, cluster, count(value) AS n_g, sum(value) AS s_g, count(*) AS asked, 0 AS lo, 1 AS hi
+SELECT
+    k,
+    cluster,
+    count(value) AS n_g,
+    sum(value) AS s_g,
+    count(*) AS asked,
+    count(*) FILTER (cut_off) AS cut_off,
+    0 AS lo,
+    1 AS hi
 FROM sliced
 GROUP BY k, cluster

@@ -23,7 +23,9 @@ SELECT
         WHEN current_verdict.status = 'refused' THEN 'judge_refused'
         ELSE current_verdict.status
     END AS outcome,
-    CASE WHEN answer.status = 'completed' THEN current_verdict.reason ELSE answer.error_code END AS reason
+    CASE WHEN answer.status = 'completed' THEN current_verdict.reason ELSE answer.error_code END AS reason,
+    -- At the length limit: the judge read what there was.
+    answer.status = 'completed' AND contains(answer.flags, 'cut_off') AS cut_off
 FROM run_item
 JOIN run USING (run_id)
 JOIN membership

@@ -1,6 +1,8 @@
 -- All boards: every metric of every benchmark, overall and by slice, with n, coverage and interval; published figures
--- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, item limit, judge,
--- metric and slice; equal values share a rank.
+-- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, item limit, judge, prompt,
+-- sampling, samples an item, metric and slice; equal values share a rank. `n` and `n_expected` count answers: where
+-- `samples` is above 1, `items` says how many items these are of. `settings` says in words what differs from the
+-- benchmark's own settings, and is empty where nothing does. `cut_off` counts answers that ended at the length limit.
 WITH cluster_sum AS MATERIALIZED (
     SELECT * FROM main.cluster_sum
 ),
@@ -9,7 +11,7 @@ score_interval AS (
 {{scoring/interval.sql}}
 ),
 asked AS (
-    SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, coalesce(sum(s_g), 0) AS hits
+    SELECT k, sum(asked) AS n_expected, sum(n_g) AS n, coalesce(sum(s_g), 0) AS hits, sum(cut_off) AS cut_off
     FROM cluster_sum
     GROUP BY k
 ),
@@ -36,6 +38,10 @@ ours AS (
         asked.n_expected::BIGINT AS n_expected,
         asked.n / asked.n_expected AS coverage,
         score_interval.clusters,
+        asked.cut_off::BIGINT AS cut_off,
+        run_settings.samples,
+        (asked.n_expected / run_settings.samples)::BIGINT AS items,
+        run_settings.settings,
         -- All missing as no hit, and all missing as a hit.
         asked.hits / asked.n_expected AS bound_low,
         (asked.hits + asked.n_expected - asked.n) / asked.n_expected AS bound_high,
@@ -44,6 +50,8 @@ ours AS (
         run.run_id,
         judge.fingerprint AS judge_fingerprint,
         run.model_fingerprint,
+        run.prompt_fingerprint,
+        run.sampling,
         -- Not a join: two declared judges may be one and the same.
         judge.fingerprint IN (SELECT fingerprint FROM current_judge) AS current
     FROM asked
@@ -54,14 +62,15 @@ ours AS (
     JOIN board_part of_judge ON of_judge.part = 'judge' AND of_judge.number = k // (slices * metrics) % judges
     JOIN board_part of_run ON of_run.part = 'run' AND of_run.number = k // (slices * metrics * judges)
     JOIN run ON run.run_id = of_run.name AND run.role = 'evaluation'
+    JOIN run_settings ON run_settings.run_id = run.run_id
     JOIN model ON model.fingerprint = run.model_fingerprint
     JOIN judge ON judge.fingerprint = of_judge.name
 ),
 published AS (
     SELECT
         benchmark, major, NULL, NULL, NULL, model, judge, metric, slice, slice_value,
-        value, NULL, NULL, NULL, NULL, NULL, n, hits, n, NULL, NULL, NULL, NULL,
-        'published', paper || ', ' || table_name, NULL, NULL, NULL, true
+        value, NULL, NULL, NULL, NULL, NULL, n, hits, n, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, 'published', paper || ', ' || table_name, NULL, NULL, NULL, NULL, NULL, true
     FROM published_result
 ),
 board AS (
@@ -76,8 +85,9 @@ SELECT
     metric.rule,
     CASE WHEN board.source <> 'published' AND board.value IS NOT NULL THEN
         rank() OVER (
-            PARTITION BY board.benchmark, board.major, board.version, board.item_limit, board.judge_fingerprint, board.metric,
-                         board.slice, board.slice_value, board.source = 'published', board.value IS NULL
+            PARTITION BY board.benchmark, board.major, board.version, board.item_limit, board.judge_fingerprint,
+                         board.prompt_fingerprint, board.sampling, board.samples, board.metric, board.slice,
+                         board.slice_value, board.source = 'published', board.value IS NULL
             ORDER BY CASE WHEN metric.direction = 'lower' THEN board.value ELSE -board.value END
         )
     END AS "rank"

@@ -31,6 +31,7 @@ SELECT
     item_outcome.variant,
     item_outcome.base_item,
     item_outcome.outcome,
+    item_outcome.cut_off,
     CASE
         WHEN item_outcome.outcome = 'scored' THEN label.hit::INTEGER
         -- A published rule that divides by all prompts counts what it could not read as no hit.

@@ -1,0 +1,2 @@
+-- What a benchmark declares, or declared, under a major number.
+SELECT declaration FROM benchmark WHERE name = $benchmark AND major = $major

@@ -1,0 +1,29 @@
+-- The runs that a benchmark's board could show, of every major, a row for each judge that has given verdicts on them;
+-- `judge` is NULL where none has. `attributes` are the labels that the judge has given.
+WITH judged AS (
+    SELECT run_item.run_id, verdict.judge_fingerprint
+    FROM run_item
+    JOIN verdict ON verdict.subject_id = run_item.response_key
+    GROUP BY ALL
+),
+said AS (
+    SELECT verdict.judge_fingerprint, list_sort(list(DISTINCT verdict_label.attribute)) AS attributes
+    FROM verdict_label
+    JOIN verdict USING (verdict_id)
+    GROUP BY ALL
+)
+SELECT
+    run.run_id,
+    run.major,
+    run.source,
+    model.name AS model,
+    judge.name AS judge,
+    judged.judge_fingerprint IN (SELECT fingerprint FROM current_judge) AS current,
+    coalesce(said.attributes, []) AS attributes
+FROM run
+JOIN model ON model.fingerprint = run.model_fingerprint
+LEFT JOIN judged USING (run_id)
+LEFT JOIN judge ON judge.fingerprint = judged.judge_fingerprint
+LEFT JOIN said ON said.judge_fingerprint = judged.judge_fingerprint
+WHERE run.benchmark = $benchmark AND run.role = 'evaluation'
+ORDER BY run.major, run.started_at DESC, run.run_id, judge.name
