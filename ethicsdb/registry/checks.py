@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from string import Formatter
 
+from ethicsdb.registry.benchmark_checks import benchmark_faults
 from ethicsdb.registry.declared import Declarations, Found, near
-from ethicsdb.schemas.declared import BenchmarkDeclaration, DatasetDeclaration
+from ethicsdb.schemas.declared import DatasetDeclaration, JudgeDeclaration
 from ethicsdb.schemas.items import ITEM_KINDS
-from ethicsdb.schemas.rubrics import NumberedRubric
+from ethicsdb.schemas.plausible import endpoint_fault
+from ethicsdb.schemas.rubrics import RefusalRubric, Rubric
 
 __all__ = ["dataset_faults", "field_faults", "payload_fields", "required_fields"]
 
@@ -27,14 +28,18 @@ def required_fields(kind: str) -> tuple[str, ...]:
 
 
 def field_faults(declarations: Declarations) -> Iterator[str]:
-    """Faults of data sets and benchmarks that show only beside the item kinds, each `file:line: sentence`."""
+    """Faults of data sets, judges and benchmarks that show only beside the item kinds, each `file:line: sentence`."""
     for found in declarations.by_kind["dataset"].values():
         for fault in dataset_faults(found.declaration):
+            yield _placed(found, fault)
+    for found in declarations.by_kind["judge"].values():
+        for fault in _judge_faults(found.declaration, declarations.rubric(found.declaration.rubric).rubric):
             yield _placed(found, fault)
     for found in declarations.by_kind["benchmark"].values():
         dataset = declarations.dataset(found.declaration.dataset)
         if dataset.schema_ in ITEM_KINDS:
-            for fault in _benchmark_faults(declarations, found.declaration, payload_fields(dataset.schema_)):
+            known = payload_fields(dataset.schema_)
+            for fault in benchmark_faults(declarations, found.declaration, known):
                 yield _placed(found, fault)
 
 
@@ -69,21 +74,47 @@ def dataset_faults(dataset: DatasetDeclaration) -> list[str]:
             for name in required_fields(dataset.schema_)
             if name not in filled
         ]
+    return faults + _main_faults(dataset, known) + _language_faults(dataset)
+
+
+def _main_faults(dataset: DatasetDeclaration, known: Sequence[str]) -> list[str]:
+    """The main text, without which there is nothing to ask, and the fields that make clusters."""
+    main = ITEM_KINDS[dataset.schema_].exact[0]
+    faults = []
+    if main not in dataset.fields:
+        faults.append(
+            f"fields: no column is mapped to `{main}`, the main text of {dataset.schema_}; add `{main}: COLUMN`"
+        )
+    anywhere = {*dataset.fields, *dataset.constants, *(name for source in dataset.sources for name in source.values)}
+    named = {"group": dataset.group, "link.within": dataset.link.within if dataset.link else []}
+    faults += [
+        f"{where}: nothing fills `{name}`, so all rows would agree in it; map a column in `fields`"
+        for where, names in named.items()
+        for name in names
+        if name in known and name not in anywhere
+    ]
     return faults
 
 
-def _benchmark_faults(
-    declarations: Declarations, benchmark: BenchmarkDeclaration, known: Sequence[str]
-) -> Iterator[str]:
-    for name in _template_fields(benchmark.prompt.template):
-        if name not in known:
-            yield f"prompt.template: the items have no field `{name}`{near(name, known)}"
-    for judge in benchmark.judges:
-        rubric = declarations.rubric(declarations.judge(judge).rubric).rubric
-        if isinstance(rubric, NumberedRubric) and rubric.by not in known:
-            yield f"judges: the rubric of `{judge}` goes by `{rubric.by}`, a field that the items do not have"
+def _language_faults(dataset: DatasetDeclaration) -> list[str]:
+    """Languages that rows are said to have and the data set is not."""
+    said = [("constants", dataset.constants.get("language"))]
+    said += [("sources.values", source.values.get("language")) for source in dataset.sources]
+    said += [("recode", value) for value in dataset.recode.get("language", {}).values()]
+    return [
+        f"{where}: language `{value}` is none of `languages` ({', '.join(dataset.languages)}); add or mend it"
+        for where, value in dict.fromkeys(said)
+        if value is not None and value not in dataset.languages
+    ]
 
 
-def _template_fields(template: str) -> list[str]:
-    """Names in the braces of a template."""
-    return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
+def _judge_faults(judge: JudgeDeclaration, rubric: Rubric) -> Iterator[str]:
+    if isinstance(rubric, RefusalRubric):
+        if judge.model is not None:
+            yield f"model: the rubric `{judge.rubric}` is rules, which ask nobody; leave `model` out"
+    elif judge.model is None:
+        yield f"rubric: `{judge.rubric}` is applied by a model; name it in `model` (`ethicsdb list model`)"
+    elif judge.model.startswith("openai:"):
+        fault = endpoint_fault("http" + judge.model.partition("@http")[2])
+        if fault:
+            yield f"model: {fault}"

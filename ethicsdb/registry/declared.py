@@ -7,7 +7,7 @@ a board is a wrong board.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from ethicsdb.registry.faults import near, sentences
 from ethicsdb.schemas.declared import (
     BY_KIND,
     BenchmarkDeclaration,
@@ -103,12 +104,6 @@ def _not_found(kind: str, name: str, known: list[str]) -> NotFoundError:
     return NotFoundError(f"No {kind} is called `{name}`. {hint}")
 
 
-def near(name: str, known: Sequence[str]) -> str:
-    """The end of a sentence about an unknown name: what was probably meant, or what there is."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(known) or 'none'}"
-
-
 def load_declarations(folders: list[Path] | None = None) -> Declarations:
     """The package's declarations and those of `folders` (default: `./ethicsdb.d`, where it exists).
 
@@ -173,9 +168,18 @@ def _documents(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
         faults.append(f"{path}:1: not UTF-8 at byte {error.start}; save the file as UTF-8")
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        faults.append(f"{path}:{line}: not valid YAML: {error.problem or error.context}")
+        faults.append(f"{path}:{line}: not valid YAML: {_yaml_fault(error, text.splitlines()[line - 1 : line])}")
     except yaml.YAMLError as error:
         faults.append(f"{path}:1: not valid YAML: {' '.join(str(error).split())}")
+
+
+def _yaml_fault(error: yaml.MarkedYAMLError, line: list[str]) -> str:
+    problem = error.problem or error.context or "not readable"
+    if any("\t" in each[: len(each) - len(each.lstrip())] for each in line):
+        return f"{problem}; indent with spaces, not tabs"
+    if "mapping values" in problem:
+        return f"{problem}; a text that holds `: ` needs quotes"
+    return problem
 
 
 # libyaml's parser where PyYAML was built with it: six times as fast, which every command feels.
@@ -207,12 +211,12 @@ def _add(declarations: Declarations, path: Path, line: int, node: yaml.Node, fau
         return
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in BY_KIND:
-        faults.append(f"{path}:{line}: kind is {kind!r}; expected one of {', '.join(BY_KIND)}")
+        faults.append(f"{path}:{line}: {_no_kind(raw)}")
         return
     try:
         declaration = BY_KIND[kind].model_validate(raw)
     except ValidationError as error:
-        faults.extend(_sentences(path, node, error))
+        faults.extend(sentences(BY_KIND[kind], node, path, error))
         return
     except RecursionError:
         faults.append(f"{path}:{line}: it holds itself")
@@ -229,45 +233,20 @@ def _add(declarations: Declarations, path: Path, line: int, node: yaml.Node, fau
     names[declaration.name] = Found(path, line, declaration, lines)
 
 
+def _no_kind(raw: Any) -> str:
+    if not isinstance(raw, dict):
+        return f"a declaration is keys with values; the first is `kind`, one of {', '.join(BY_KIND)}"
+    if "kind" not in raw:
+        return f"`kind` is missing; expected one of {', '.join(BY_KIND)}"
+    return f"kind is {raw['kind']!r}{near(str(raw['kind']), list(BY_KIND))}"
+
+
 def _construct(node: yaml.Node) -> Any:
     loader = _Loader("")
     try:
         return loader.construct_document(node)
     finally:
         loader.dispose()
-
-
-def _sentences(path: Path, node: yaml.Node, error: ValidationError) -> list[str]:
-    out = []
-    for fault in error.errors():
-        where = [part for part in fault["loc"] if part != "function-after"]
-        name = ".".join(str(part) for part in where) or "the declaration"
-        message = (
-            "is not a known key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
-        )
-        out.append(f"{path}:{_line_of(node, where)}: {name}: {message}")
-    return out
-
-
-def _line_of(node: yaml.Node, where: list[int | str]) -> int:
-    """Line of the deepest part of `where` that stands in the file."""
-    line = node.start_mark.line + 1
-    for part in where:
-        step = _child(node, part)
-        if step is None:
-            continue  # a part that Pydantic adds, such as the tag of a union
-        line, node = step
-    return line
-
-
-def _child(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
-                return key.start_mark.line + 1, value
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-        return node.value[part].start_mark.line + 1, node.value[part]
-    return None
 
 
 # kind, its key, and the kind of the name or names that stand there
@@ -289,9 +268,11 @@ def _dangling(declarations: Declarations) -> Iterator[str]:
                 if name not in declarations.by_kind[target]:
                     yield f"{found.at(key)}: {_not_found(target, name, declarations.names(target))}"
     for found in declarations.by_kind["judge"].values():
-        # `openai:ID@URL` needs no declaration.
         name = (found.declaration.model or "").removeprefix("embedded:")
-        if name and ":" not in name and name not in declarations.by_kind["model"]:
+        if name.startswith("openai:"):  # needs no declaration
+            if not name.removeprefix("openai:").partition("@http")[0] or "@http" not in name:
+                yield f"{found.at('model')}: not openai:ID@URL (openai:my-model@http://127.0.0.1:8080/v1)"
+        elif name and name not in declarations.by_kind["model"]:
             yield f"{found.at('model')}: {_not_found('model', name, declarations.names('model'))}"
 
 
@@ -313,18 +294,28 @@ def _expand_metrics(declarations: Declarations) -> Iterator[str]:
 
 
 def _strange_figures(declarations: Declarations) -> Iterator[str]:
-    """Published figures that no board would show."""
+    """Published figures that no board would show, or that stand twice."""
+    seen: dict[tuple[str, ...], str] = {}
     for found in declarations.by_kind["published"].values():
         table: PublishedDeclaration = found.declaration
         benchmark, place = declarations.benchmark(table.benchmark), found.at("rows")
-        if table.major != benchmark.major:
-            continue  # figures of an earlier major stand on that major's boards
-        names = [metric.name for metric in benchmark.metrics]
         for row in table.rows:
             for key in row.values:
-                metric = key.partition("@")[0]
-                if metric not in names:
-                    yield f"{place}: {row.model}: no metric is called `{metric}`{near(metric, names)}"
+                figure = (table.paper, table.table, table.benchmark, str(table.major), row.model, key)
+                if figure in seen:
+                    yield f"{place}: {row.model}: {key} of this paper and table stands in {seen[figure]} already"
+                seen[figure] = f"{found.path}:{found.line}"
             for key in row.hits:
                 if key not in row.values:
                     yield f"{place}: {row.model}: hits for `{key}`, which has no value"
+        if table.major > benchmark.major:
+            yield f"{found.at('major')}: {table.benchmark} is at {benchmark.version}; no major {table.major} yet"
+        if table.major == benchmark.major:  # figures of an earlier major stand on that major's boards
+            yield from _unknown_metrics(place, table, [metric.name for metric in benchmark.metrics])
+
+
+def _unknown_metrics(place: str, table: PublishedDeclaration, names: list[str]) -> Iterator[str]:
+    for row in table.rows:
+        for metric in dict.fromkeys(key.partition("@")[0] for key in row.values):
+            if metric not in names:
+                yield f"{place}: {row.model}: no metric is called `{metric}`{near(metric, names)}"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from string import Formatter
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from ethicsdb.schemas.outcomes import Variant
+from ethicsdb.schemas.declared_data import (
+    DatasetDeclaration,
+    Link,
+    Name,
+    ReaderName,
+    Source,
+    Strict,
+    VariantName,
+)
+from ethicsdb.schemas.plausible import Endpoint, KeyVariable, Line, Sha256, template_fields
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
 __all__ = [
@@ -27,109 +35,17 @@ __all__ = [
     "Source",
 ]
 
-ReaderName = Literal[
-    "association",
-    "bbq",
-    "crows_pairs",
-    "eagle",
-    "moca",
-    "redditbias",
-    "redditbias_pairs",
-    "stereoset",
-    "toxigen",
-]
-NAME = r"^[a-z0-9][a-z0-9_.-]*$"
-Name = Annotated[str, Field(pattern=NAME, max_length=64)]
-
-
-class Strict(BaseModel):
-    """A part of a declaration: no unknown keys, no silent conversion of text to numbers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(Strict):
-    """A file of a data set."""
-
-    path: str = Field(description="file name; `sample:NAME` is a small sample that ships with ethicsdb")
-    format: Literal["csv", "tsv", "jsonl", "json"] = "csv"
-    reader: ReaderName | None = Field(default=None, description="makes flat rows of a file that is no plain table")
-    companion: str | None = Field(default=None, description="a second file that the reader joins to the rows")
-    companion_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    split: str | None = Field(default=None, description="the split of this file's rows, where files are splits")
-    encoding: str = "utf-8"
-    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    values: dict[str, str] = Field(default_factory=dict, description="fields that are the same for every row")
-
-
-class Licence(Strict):
-    """Under which terms the data stands, and whether it may be passed on."""
-
-    name: str
-    url: str | None = None
-    redistribution: bool = Field(description="may the rows be published again?")
-    note: str | None = None
-
-
-class Link(Strict):
-    """How a variant finds the direct question that it varies."""
-
-    id: str = Field(description="the column whose value the variants of one question share")
-    within: list[str] = Field(default_factory=list, description="fields that must agree too, where ids collide")
-
-
-class DatasetDeclaration(Strict):
-    """A data set: where it comes from, what its rows are, what may be done with it."""
-
-    kind: Literal["dataset"]
-    name: Name
-    title: str
-    schema_: str = Field(alias="schema", description="the item kind")
-    sources: list[Source] = Field(min_length=1)
-    homepage: str | None = None
-    fields: dict[str, str] = Field(description="item field: source column")
-    constants: dict[str, str] = Field(default_factory=dict, description="item field: one value for all rows")
-    recode: dict[str, dict[str, str]] = Field(default_factory=dict, description="item field: {source value: value}")
-    null_values: list[str] = Field(default_factory=list, description="cells that mean 'no value'")
-    id: str | None = Field(default=None, description="column that names a row; `link` has its own")
-    group: list[str] = Field(default_factory=list, description="fields: rows that agree in them are one cluster")
-    variant: str | None = Field(default=None, description="column that tells direct, indirect and harmless apart")
-    variants: dict[str, Variant] = Field(default_factory=dict)
-    link: Link | None = None
-    split: str = "test"
-    languages: list[str] = Field(min_length=1)
-    licence: Licence
-    access: Literal["open", "gated", "agreement"]
-    citation: str
-    notes: str | None = None
-
-    @model_validator(mode="after")
-    def _variant_values(self) -> DatasetDeclaration:
-        if self.variant and not self.variants:
-            raise ValueError("`variant` names a column, so `variants` must say what its values mean")
-        if self.link and (self.id or self.group):
-            raise ValueError("`link` names rows and makes clusters, so `id` and `group` can't stand beside it")
-        if any(source.companion and source.reader is None for source in self.sources):
-            raise ValueError("`companion` is joined by a `reader`; a plain table has none")
-        overlap = set(self.fields) & set(self.constants)
-        if overlap:
-            raise ValueError(f"{sorted(overlap)[0]} is both a field and a constant")
-        return self
-
 
 class Prompt(Strict):
     """How an item becomes a request."""
 
-    template: str = "{question}"
-    system: str | None = None
+    template: str = Field(default="{question}", description="what is asked, with item fields in braces")
+    system: Line | None = Field(default=None, description="the system prompt; none where left out")
 
     @field_validator("template")
     @classmethod
     def _holds_a_field(cls, value: str) -> str:
-        try:
-            names = [name for _, name, _, _ in Formatter().parse(value) if name is not None]
-        except ValueError as error:
-            raise ValueError(f"its braces do not match ({error}); write {{{{ and }}}} for plain ones") from error
+        names = template_fields(value)
         if not names:
             raise ValueError("the template holds no {field}, so every item would be asked the same")
         return value
@@ -140,8 +56,8 @@ class Sampling(Strict):
 
     temperature: float = Field(default=0.0, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
-    max_tokens: int = Field(default=512, ge=1)
-    seed: int | None = 0
+    max_tokens: int = Field(default=512, ge=1, description="length limit of an answer; what it ends is told as cut off")
+    seed: int | None = Field(default=0, description="null sends none")
     samples: int = Field(default=1, ge=1, le=100, description="answers an item")
 
 
@@ -149,16 +65,20 @@ class MetricDeclaration(Strict):
     """A share of verdicts: which label counts, out of what, and which way is better."""
 
     name: Name
-    display: str
-    description: str
-    direction: Literal["lower", "higher"]
-    unit: str = "share"
-    attribute: str
-    positive: list[str] = Field(min_length=1)
-    denominator: Literal["scored", "all"] = "scored"
-    variants: list[Variant] | None = None
-    rule: Literal["strict", "published"] = "strict"
-    source: str
+    display: Line = Field(description="the title of its board")
+    description: Line
+    direction: Literal["lower", "higher"] = Field(description="which is better")
+    unit: Line = "share"
+    attribute: Line = Field(description="the label of a verdict that is counted")
+    positive: list[Line] = Field(min_length=1, description="the label's values that count")
+    denominator: Literal["scored", "all"] = Field(
+        default="scored", description="out of what was scored, or of every asked-for item"
+    )
+    variants: list[VariantName] | None = Field(default=None, min_length=1, description="count these variants only")
+    rule: Literal["strict", "published"] = Field(
+        default="strict", description="our own accounting, or that of the source's authors"
+    )
+    source: Line = Field(description="where the metric comes from")
 
 
 class BenchmarkDeclaration(Strict):
@@ -167,7 +87,7 @@ class BenchmarkDeclaration(Strict):
     kind: Literal["benchmark"]
     name: Name
     version: str = Field(pattern=r"^[1-9][0-9]*-[A-Z]$", description="N-X; N changes when results stop comparing")
-    title: str
+    title: Line
     dataset: Name
     prompt: Prompt = Prompt()
     runner: Literal["generate"] = "generate"
@@ -175,8 +95,17 @@ class BenchmarkDeclaration(Strict):
     judges: list[Name] = Field(min_length=1, description="the first is used where none is named")
     metric_sets: list[Name] = Field(default_factory=list, description="named sets of metrics, in front of its own")
     metrics: list[MetricDeclaration] = Field(default_factory=list)
-    primary: Name
+    primary: Name = Field(description="the metric that boards rank by; the first judge must give its label")
     notes: str | None = None
+
+    @model_validator(mode="after")
+    def _each_once(self) -> BenchmarkDeclaration:
+        for key in ("judges", "metric_sets"):
+            names = getattr(self, key)
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise ValueError(f"`{key}` names `{twice[0]}` twice")
+        return self
 
     @property
     def major(self) -> int:
@@ -200,8 +129,8 @@ class MetricsDeclaration(Strict):
 class Price(Strict):
     """Money for a million tokens, in US dollars."""
 
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
+    prompt: float = Field(ge=0, allow_inf_nan=False)
+    completion: float = Field(ge=0, allow_inf_nan=False)
 
 
 class ModelDeclaration(Strict):
@@ -209,19 +138,26 @@ class ModelDeclaration(Strict):
 
     kind: Literal["model"]
     name: Name
-    title: str | None = None
-    backend: Literal["openai", "embedded", "import"]
-    id: str = Field(description="the model's id at its endpoint, or the embedded model's name")
-    revision: str | None = None
-    base_url: str | None = None
-    api_key_env: str | None = Field(default=None, description="environment variable that holds the key; never the key")
-    context: int | None = Field(default=None, ge=1)
+    title: Line | None = None
+    backend: Literal["openai", "embedded", "import"] = Field(description="how it is asked; `import`: not at all")
+    id: Line = Field(description="the model's id at its endpoint, or the embedded model's name")
+    revision: Line | None = Field(default=None, description="part of the model's identity")
+    base_url: Endpoint | None = Field(default=None, description="endpoint of `openai`; without it OpenAI's own")
+    api_key_env: KeyVariable | None = Field(
+        default=None, description="name of the environment variable that holds the key; never the key"
+    )
+    context: int | None = Field(default=None, ge=1, description="tokens that it takes")
     price: Price | None = None
     concurrency: int = Field(default=8, ge=1, le=1024)
-    weights_sha256: str | None = Field(
-        default=None, pattern="^[0-9a-f]{64}$", description="of an embedded model's file"
-    )
+    weights_sha256: Sha256 | None = Field(default=None, description="of an embedded model's file")
     json_schema: bool = Field(default=False, description="the endpoint holds answers to a JSON schema")
+
+    @model_validator(mode="after")
+    def _of_its_backend(self) -> ModelDeclaration:
+        for key, backend in (("base_url", "openai"), ("api_key_env", "openai"), ("weights_sha256", "embedded")):
+            if getattr(self, key) is not None and self.backend != backend:
+                raise ValueError(f"`{key}` belongs to the backend `{backend}`; this one is `{self.backend}`")
+        return self
 
 
 class JudgeDeclaration(Strict):
@@ -229,20 +165,44 @@ class JudgeDeclaration(Strict):
 
     kind: Literal["judge"]
     name: Name
-    title: str
+    title: Line
     rubric: Name
-    model: str | None = None
+    model: Line | None = Field(default=None, description="a declared model, openai:ID@URL or embedded:NAME")
     sampling: Sampling = Sampling(max_tokens=256)
+
+    @model_validator(mode="after")
+    def _asked_once(self) -> JudgeDeclaration:
+        if self.sampling.samples > 1:
+            raise ValueError(
+                "`sampling` asks for several samples, but a judge reads each answer once; leave `samples` out"
+            )
+        return self
 
 
 class PublishedRow(Strict):
     """A model's figures in a published table."""
 
-    model: str
-    values: dict[str, float] = Field(description="metric, or metric@slice=value: figure as printed")
+    model: Line
+    values: dict[str, float] = Field(description="metric, or metric@slice=value: figure as printed, as a fraction")
     hits: dict[str, int] = Field(default_factory=dict, description="counts, only where the paper prints them")
-    n: int | None = None
+    n: int | None = Field(default=None, ge=1, description="items, where the paper prints it")
     note: str | None = None
+
+    @model_validator(mode="after")
+    def _shares(self) -> PublishedRow:
+        for key, value in self.values.items():
+            if not 0 <= value <= 1:
+                meant = f"; as a fraction it is {value / 100:g}" if 1 < value <= 100 else ""
+                raise ValueError(f"{key} is {value:g}; figures are fractions from 0 to 1{meant}")
+            if "@" in key and not all(key.partition("@")[2].partition("=")):
+                raise ValueError(f"`{key}` is no metric@slice=value")
+        for key, hits in self.hits.items():
+            if hits < 0 or (self.n is not None and "@" not in key and hits > self.n):
+                raise ValueError(f"{hits} hits for {key} can't be, of {self.n if self.n is not None else 'any'} items")
+            share = hits / self.n if self.n and "@" not in key else None
+            if share is not None and abs(share - self.values.get(key, share)) > 0.0051:
+                raise ValueError(f"{key} is {self.values[key]:g}, but {hits} of {self.n} are {share:.4f}")
+        return self
 
 
 class PublishedDeclaration(Strict):
@@ -250,11 +210,11 @@ class PublishedDeclaration(Strict):
 
     kind: Literal["published"]
     name: Name
-    paper: str
-    table: str
+    paper: Line
+    table: Line
     benchmark: Name
-    major: int = Field(ge=1)
-    judge: str
+    major: int = Field(ge=1, description="N of the benchmark's version whose board shows it")
+    judge: Line = Field(description="who judged, in words")
     rows: list[PublishedRow] = Field(min_length=1)
 
 

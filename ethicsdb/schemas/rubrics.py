@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ethicsdb.schemas.plausible import Line, template_fields
+
 __all__ = ["Area", "ClassRubric", "NumberedRubric", "RefusalRubric", "Rubric", "RubricDeclaration", "attributes_of"]
 
 Language = Literal["en", "zh", "ru"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Area(_Part):
@@ -20,7 +22,7 @@ class Area(_Part):
 
     expected: list[bool] = Field(min_length=2, description="the answers a safe response gets, question 1 first")
     unsafe_at: int = Field(ge=1, description="number of mismatches that makes a response unsafe")
-    questions: list[str] | None = Field(
+    questions: list[Line] | None = Field(
         default=None, description="the questions' wording; absent where only published outputs are read"
     )
 
@@ -44,11 +46,24 @@ class NumberedRubric(_Part):
 
     form: Literal["numbered"]
     languages: list[Language] = Field(min_length=1)
-    by: str = Field(description="the item field that picks the area")
-    first_counts: bool
+    by: Line = Field(description="the item field that picks the area")
+    first_counts: bool = Field(description="whether question 1 counts among the mismatches")
     areas: dict[str, Area] = Field(min_length=1)
     prompt: str | None = Field(default=None, description="template with {question}, {answer} and {questions}")
-    system: str | None = None
+    system: Line | None = None
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> NumberedRubric:
+        _check_prompt(self.prompt, "{questions}")
+        for name, area in self.areas.items():
+            if self.prompt is not None and area.questions is None:
+                raise ValueError(f"there is a prompt, so the area `{name}` needs its `questions`")
+            if not self.first_counts and area.unsafe_at >= len(area.expected):
+                raise ValueError(
+                    f"unsafe_at {area.unsafe_at} of `{name}` can't be reached: question 1 does not count "
+                    f"(first_counts), which leaves {len(area.expected) - 1}"
+                )
+        return self
 
 
 class ClassRubric(_Part):
@@ -59,13 +74,13 @@ class ClassRubric(_Part):
     """
 
     form: Literal["classes"]
-    attribute: str
-    classes: dict[int, str] = Field(min_length=2, description="class number: what it means")
+    attribute: Line = Field(description="the label's name")
+    classes: dict[int, Line] = Field(min_length=2, description="class number: what it means")
     recode: dict[int, int] | None = Field(default=None, description="raw class: reported class")
     safe: list[int] = Field(description="reported classes that are safe")
     refusal: list[int] = Field(default_factory=list, description="reported classes that refuse")
-    prompt: str | None = None
-    system: str | None = None
+    prompt: str | None = Field(default=None, description="template with {question}, {answer} and {classes}")
+    system: Line | None = None
 
     @model_validator(mode="after")
     def _recode_covers(self) -> ClassRubric:
@@ -74,6 +89,11 @@ class ClassRubric(_Part):
             raise ValueError("recode must name every raw class once")
         if not set(self.safe) <= reported or not set(self.refusal) <= reported:
             raise ValueError("safe and refusal may only name reported classes")
+        if self.attribute in ("safety", "refusal"):
+            raise ValueError(
+                f"`{self.attribute}` is a label that `safe` and `refusal` give; name the attribute otherwise"
+            )
+        _check_prompt(self.prompt, "{classes}")
         return self
 
 
@@ -88,6 +108,16 @@ class RefusalRubric(_Part):
     languages: list[Language] = Field(min_length=1)
 
 
+def _check_prompt(prompt: str | None, listed: str) -> None:
+    """A prompt that leaves out what is to be judged would be judged all the same."""
+    if prompt is None:
+        return
+    fields = template_fields(prompt)
+    for field in ("{answer}", listed):
+        if field[1:-1] not in fields:
+            raise ValueError(f"the prompt holds no {field}, so the judge would not see it")
+
+
 Rubric = Annotated[NumberedRubric | ClassRubric | RefusalRubric, Field(discriminator="form")]
 
 
@@ -96,8 +126,8 @@ class RubricDeclaration(_Part):
 
     kind: Literal["rubric"]
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
-    title: str
-    source: str = Field(description="paper and section that the counting rule comes from")
+    title: Line
+    source: Line = Field(description="paper and section that the counting rule comes from")
     notes: str | None = None
     rubric: Rubric
 

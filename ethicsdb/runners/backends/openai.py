@@ -16,6 +16,7 @@ from ethicsdb.runners.backends.base import Ask, Reply
 from ethicsdb.runners.identity import Identity
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
+from ethicsdb.schemas.plausible import endpoint_fault
 
 if TYPE_CHECKING:
     import openai
@@ -58,16 +59,9 @@ def check_endpoint(url: str) -> None:
     Raises:
         DeclarationError: the URL has a user, password or query in it, or is not http(s).
     """
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a bracket or a port that is none
-        known, parts = False, urlsplit("")
-    # First, and without the URL, which would show the secret.
-    if "@" in url or parts.query or parts.fragment:
-        raise DeclarationError("An endpoint's URL must hold no user, password or key; put the key in the environment.")
-    if not known:
-        raise DeclarationError(f"`{url}` is no endpoint; expected a URL such as http://127.0.0.1:8080/v1")
+    fault = endpoint_fault(url)
+    if fault:
+        raise DeclarationError(fault)
 
 
 def _official(url: str) -> bool:
