@@ -57,7 +57,10 @@ def test_sample_runs_from_the_command_line(tmp_path: Path, endpoint: Endpoint) -
     command = ["run", "sample_safety_zh", "--model", f"openai:target@{endpoint.url}", "--concurrency", "4"]
     ran = execute(*command, cwd=tmp_path)
     assert ran.code == 0, ran.err
-    assert "sample_safety_zh on target: 36 asked (36 completed)\njudged by refusal_rules: 36 parsed\n" in ran.out
+    assert (
+        "sample_safety_zh on target: 36 asked = 36 answered\njudged by refusal_rules: 36 distinct answers (36 parsed)\n"
+        in ran.out
+    )
     assert "sample_safety_zh answers: 36 of 36" in ran.err
     assert endpoint.count() == 36
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ethicsdb.cli.common import as_json, json_option, notices, open_registry
 from ethicsdb.schemas.fingerprint import short
+
+if TYPE_CHECKING:
+    from ethicsdb.runners.generate import Generated
 
 __all__ = ["command"]
 
@@ -49,8 +54,25 @@ def command(
     if json_:
         click.echo(as_json({"answers": generated, "verdicts": judged}))
         return
-    told = ", ".join(f"{count:,} {status}" for status, count in generated.outcomes.items())
-    click.echo(f"{generated.benchmark} on {generated.model}: {generated.asked:,} asked ({told})")
+    click.echo(_asked(generated))
     told = ", ".join(f"{count:,} {status}" for status, count in sorted(judged.statuses.items())) or "none"
-    click.echo(f"judged by {judged.judge}: {told}")
+    click.echo(f"judged by {judged.judge}: {judged.subjects:,} distinct answers ({told})")
     click.echo(f"run {short(generated.run_id)}; see it: ethicsdb leaderboard {generated.benchmark}")
+
+
+def _asked(generated: Generated) -> str:
+    """What was asked and what came of it, as a sum that adds up."""
+    samples = generated.asked // max(generated.items, 1)
+    of = f" ({generated.items:,} items, {samples} samples each)" if samples > 1 else ""
+    words = {"completed": "answered"}
+    told = " + ".join(f"{count:,} {words.get(status, status)}" for status, count in generated.outcomes.items())
+    lines = [f"{generated.benchmark} on {generated.model}: {generated.asked:,} asked{of} = {told}"]
+    if generated.no_question:
+        lines.append(f"  {generated.no_question:,} of the errors are of items without a question, which are not sent")
+    shared = generated.asked - generated.no_question - generated.requests
+    if shared:
+        lines.append(
+            f"  {generated.requests:,} distinct requests: {shared:,} more would have been the same as one of these, "
+            "since their questions are equal, and share its answer"
+        )
+    return "\n".join(lines)

@@ -61,8 +61,11 @@ class Generated:
     benchmark: str
     version: str
     model: str
-    asked: int
-    outcomes: dict[str, int]  # status of the answers: completed, filtered, error
+    asked: int  # items times samples; the outcomes add up to it
+    items: int
+    outcomes: dict[str, int]  # completed, filtered, error, pending; without those that are 0
+    no_question: int  # of the errors, those of items without text, which are not sent
+    requests: int  # distinct ones that could be sent: equal questions share theirs
     waited: bool
 
 
@@ -106,9 +109,8 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
         benchmark=plan.benchmark.name,
         version=plan.version.version,
         model=str(backend.identity.record["name"]),
-        asked=len(wanted),
-        outcomes=_statuses(context, run_id),
         waited=waited,
+        **_counts(context, run_id),
     )
 
 
@@ -223,6 +225,10 @@ def _unaskable(plan: _Plan, wanted: dict[tuple[int, int], Wanted], model: str) -
     ]
 
 
-def _statuses(context: Context, run_id: str) -> dict[str, int]:
+def _counts(context: Context, run_id: str) -> dict[str, Any]:
     with context.reading() as connection:
-        return dict(connection.execute(read_sql("statuses"), {"run": run_id}).fetchall())
+        found = connection.execute(read_sql("run_counts"), {"run": run_id})
+        names = [column[0] for column in found.description or []]
+        counts = dict(zip(names, found.fetchone() or (), strict=True))
+    outcomes = {name: counts.pop(name) for name in ("completed", "filtered", "error", "pending")}
+    return {**counts, "outcomes": {name: count for name, count in outcomes.items() if count}}

@@ -1,4 +1,17 @@
--- Every run, newest first.
+-- Every run, newest first, with what came of it: asked (n_expected) = answered + filtered + error + pending. Equal
+-- requests are sent once, so that `requests`, which counts distinct ones that could be sent, may be below that.
+WITH counted AS (
+    SELECT
+        run_item.run_id,
+        count(*) FILTER (answer.status = 'completed') AS answered,
+        count(*) FILTER (answer.status = 'filtered') AS filtered,
+        count(*) FILTER (answer.status = 'error') AS error,
+        count(*) FILTER (answer.error_code = 'no_question') AS no_question,
+        count(DISTINCT run_item.response_key) FILTER (answer.error_code IS DISTINCT FROM 'no_question') AS requests
+    FROM run_item
+    LEFT JOIN answer USING (response_key)
+    GROUP BY run_item.run_id
+)
 SELECT
     run.run_id,
     run.benchmark,
@@ -7,13 +20,19 @@ SELECT
     model.name AS model,
     run.item_limit,
     run.n_expected,
+    coalesce(counted.answered, 0) AS answered,
+    coalesce(counted.filtered, 0) AS filtered,
+    coalesce(counted.error, 0) AS error,
+    run.n_expected - coalesce(counted.answered + counted.filtered + counted.error, 0) AS pending,
+    coalesce(counted.no_question, 0) AS no_question,
+    coalesce(counted.requests, 0) AS requests,
+    run_settings.samples,
+    run_settings.settings,
     run.source,
     run.role,
-    count(answer.response_key) AS answers,
     run.started_at
 FROM run
 JOIN model ON model.fingerprint = run.model_fingerprint
-LEFT JOIN run_item USING (run_id)
-LEFT JOIN answer ON answer.response_key = run_item.response_key AND answer.status = 'completed'
-GROUP BY ALL
+JOIN run_settings ON run_settings.run_id = run.run_id
+LEFT JOIN counted ON counted.run_id = run.run_id
 ORDER BY run.started_at DESC, run.run_id
