@@ -6,6 +6,7 @@ python docs/make_schema.py
 from __future__ import annotations
 
 import inspect
+import re
 import tempfile
 from pathlib import Path
 
@@ -18,8 +19,14 @@ HEAD = """# Tables and views
 Written by `python docs/make_schema.py` from a live database; a test fails where it drifts.
 
 Views use built-in functions only, so any DuckDB client from 1.5 on can open the file and query them. Rates are
-fractions from 0 to 1, money is in micro-USD, durations are in seconds, times are UTC.
+fractions from 0 to 1, money is in micro-USD, durations are in seconds, times are UTC. Fingerprints and keys begin with
+`blake2b-128:`. Columns that end in `_exact` hold the bytes of a text that DuckDB can't hold (one with
+lone surrogates) and are NULL else. What the columns of `leaderboard` mean stands in [boards](boards.md).
+
+What a column means is the comment beside its field in `ethicsdb/schemas/`.
 """
+
+_FIELD = re.compile(r"    (\w+): (?!ClassVar)[^#]*(?:# (.*))?")
 
 
 def schema_text() -> str:
@@ -35,13 +42,43 @@ def schema_text() -> str:
         parts.append(_section(name, _comment(text), columns[name]))
     parts.append("## Tables\n")
     for shape in sorted(all_shapes(), key=lambda shape: shape.name):
-        parts.append(_section(shape.name, inspect.cleandoc(shape.model.__doc__ or ""), columns[shape.name]))
+        words = inspect.cleandoc(shape.model.__doc__ or "")
+        parts.append(_section(shape.name, words, columns[shape.name], meanings(shape.model)))
     return "\n".join(parts)
 
 
-def _section(name: str, words: str, columns: list[tuple[str, str]]) -> str:
-    rows = "\n".join(f"| `{column}` | {kind} |" for column, kind in columns)
-    return f"### `{name}`\n\n{words}\n\n| column | type |\n|---|---|\n{rows}\n"
+def _section(name: str, words: str, columns: list[tuple[str, str]], told: dict[str, str] | None = None) -> str:
+    if told is None:
+        rows = "\n".join(f"| `{column}` | {kind} |" for column, kind in columns)
+        return f"### `{name}`\n\n{words}\n\n| column | type |\n|---|---|\n{rows}\n"
+    rows = "\n".join(
+        f"| `{column}` | {kind} | {_cell(told.get(column) or _exact(column))} |" for column, kind in columns
+    )
+    return f"### `{name}`\n\n{words}\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n"
+
+
+def _exact(column: str) -> str:
+    text = column.removesuffix("_exact")
+    return f"exact bytes of `{text}` where it holds the replaced form" if text != column else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def meanings(model: type) -> dict[str, str]:
+    """Column: the comment behind its field, or the one that stands on lines of its own before it."""
+    found: dict[str, str] = {}
+    before: list[str] = []
+    for line in inspect.getsource(model).splitlines():
+        field = _FIELD.match(line)
+        if line.startswith("    # "):
+            before.append(line.removeprefix("    # "))
+            continue
+        if field and (field[2] or before):
+            found[field[1]] = field[2] or " ".join(before)
+        before = []
+    return found
 
 
 def _comment(text: str) -> str:

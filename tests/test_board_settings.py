@@ -24,6 +24,7 @@ from support import (
 
 from ethicsdb import Registry
 from ethicsdb.runners.generate import Settings
+from ethicsdb.schemas.errors import ModelError
 
 N = 12
 Record = dict[str, Any]
@@ -228,7 +229,14 @@ def test_a_run_that_nobody_judged_is_no_empty_board(tmp_path: Path) -> None:
         generate(registry.context, "small", backend, Settings())
     out = board(tmp_path)
     assert "No results yet" not in out
-    assert "(ngram-refusing) has no verdicts yet: ethicsdb judge " in out
+    assert "(ngram-refusing) has 12 answers and no verdicts yet: ethicsdb judge " in out
+
+
+def test_a_run_that_nobody_answered_is_told(tmp_path: Path) -> None:
+    registry = started(tmp_path)
+    with pytest.raises(ModelError):
+        registry.run("small", model="openai:x@http://127.0.0.1:9/v1", judge="refusal_rules")
+    assert "(x) has no answers yet; repeat its `ethicsdb run small ...` to go on.\n" in board(tmp_path)
 
 
 def test_results_of_another_major_are_told_and_can_be_seen(tmp_path: Path) -> None:

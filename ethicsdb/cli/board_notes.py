@@ -43,11 +43,15 @@ def unshown(declarations: Declarations, told: Record, runs: list[Record], rows: 
     for judged in silent.values():
         out.extend(_gives_only(declarations, told, each) for each in judged if each["current"])
         if judged[0]["judge"] is None:
-            digits = short(judged[0]["run_id"])
-            out.append(
-                f"Run {_run(judged[0])} has no verdicts yet: ethicsdb judge {digits} --judge {told['judges'][0]}"
-            )
+            out.append(_unjudged(judged[0], told))
     return out
+
+
+def _unjudged(run: Record, told: Record) -> str:
+    if not run["answers"]:
+        return f"Run {_run(run)} has no answers yet; repeat its `ethicsdb run {told['name']} ...` to go on."
+    judge = f"ethicsdb judge {short(run['run_id'])} --judge {told['judges'][0]}"
+    return f"Run {_run(run)} has {run['answers']:,} answers and no verdicts yet: {judge}"
 
 
 def _older(count: int) -> str:

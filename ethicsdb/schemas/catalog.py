@@ -30,13 +30,13 @@ __all__ = [
 class Dataset(Catalog, table=True):
     """A declared data set; the row mirrors its declaration, versions keep the one they were built under."""
 
-    name: str = Field(primary_key=True)
-    title: str
+    name: str = Field(primary_key=True)  # as declared
+    title: str  # for people
     kind: str  # the item kind, and the name of the table that holds its payloads
     languages: str  # comma-separated BCP 47 codes
-    licence: str
+    licence: str  # the source's terms
     access: str  # open | gated | agreement
-    citation: str
+    citation: str  # whom to cite
     declaration: str  # JSON, so that a reader of the file alone sees how it was built
 
     __table_args__ = (CheckConstraint("access in ('open', 'gated', 'agreement')", name="dataset_access"),)
@@ -45,17 +45,17 @@ class Dataset(Catalog, table=True):
 class DatasetVersion(Catalog, table=True):
     """One version of a data set: a multiset of rows, whatever their order in the source."""
 
-    dataset: str = Field(primary_key=True)
+    dataset: str = Field(primary_key=True)  # name of the data set
     version: str = Field(primary_key=True)  # v1, v2, ...
-    number: int
-    fingerprint: str
+    number: int  # 1, 2, ...
+    fingerprint: str  # of the rows, whatever their order
     rows: int  # occurrences
     items: int  # distinct items
     source: str  # file name(s) as given
-    source_sha256: str
-    declaration_fingerprint: str
-    declaration: str
-    built_at: datetime
+    source_sha256: str  # checksum of the file(s)
+    declaration_fingerprint: str  # of the declaration that it was built under
+    declaration: str  # JSON
+    built_at: datetime  # when
 
     __tablename__ = "dataset_version"
     __table_args__ = (
@@ -67,19 +67,19 @@ class DatasetVersion(Catalog, table=True):
 class Prompt(Catalog, table=True):
     """How an item becomes a request."""
 
-    fingerprint: str = Field(primary_key=True)
-    template: str
-    system: str | None = None
+    fingerprint: str = Field(primary_key=True)  # of template and system prompt
+    template: str  # with item fields in braces
+    system: str | None = None  # the system prompt; NULL: none
 
 
 class Model(Catalog, table=True):
     """An identity that answers; any change of weights, template or precision is another row."""
 
-    fingerprint: str = Field(primary_key=True)
+    fingerprint: str = Field(primary_key=True)  # of everything that makes it what it is
     name: str  # as declared, or as given to the import
     backend: str  # openai | embedded | import | hf
-    model_id: str
-    revision: str | None = None
+    model_id: str  # the id at its endpoint, or the embedded model's name
+    revision: str | None = None  # as declared
     identity: str  # JSON of every field that enters the fingerprint
 
 
@@ -99,8 +99,8 @@ class Judge(Catalog, table=True):
 class CurrentJudge(Catalog, table=True):
     """The identity that each declared judge has now; boards show these unless asked for older ones."""
 
-    name: str = Field(primary_key=True)
-    fingerprint: str
+    name: str = Field(primary_key=True)  # as declared
+    fingerprint: str  # of the judge as it is declared now
 
     __tablename__ = "current_judge"
 
@@ -108,31 +108,31 @@ class CurrentJudge(Catalog, table=True):
 class Benchmark(Catalog, table=True):
     """A declared benchmark. Results of different `major` numbers are never compared."""
 
-    name: str = Field(primary_key=True)
-    major: int = Field(primary_key=True)
-    minor: str
-    title: str
-    dataset: str
-    primary_metric: str
-    declaration: str
+    name: str = Field(primary_key=True)  # as declared
+    major: int = Field(primary_key=True)  # N of the version N-X
+    minor: str  # X of the version N-X
+    title: str  # for people
+    dataset: str  # name of its data set
+    primary_metric: str  # by which its board ranks
+    declaration: str  # JSON
 
 
 class Metric(Catalog, table=True):
     """A number that a benchmark reports, and by which rule."""
 
-    benchmark: str = Field(primary_key=True)
-    major: int = Field(primary_key=True)
-    metric: str = Field(primary_key=True)
-    display: str
-    description: str
+    benchmark: str = Field(primary_key=True)  # whose metric it is
+    major: int = Field(primary_key=True)  # N of the version N-X
+    metric: str = Field(primary_key=True)  # its name
+    display: str  # the title of its board
+    description: str  # what it is a share of
     direction: str  # lower | higher: which is better
-    unit: str
+    unit: str  # share
     attribute: str  # the verdict label that is counted
     positive: str  # JSON list of the label's values that count as 1
     denominator: str  # scored: outcomes that were scored; all: every asked-for item
     variants: str | None = None  # JSON list: only these variants; NULL: all rows
     rule: str  # strict | published
-    source: str
+    source: str  # where it comes from
 
     __table_args__ = (
         CheckConstraint("direction in ('lower', 'higher')", name="metric_direction"),
@@ -144,19 +144,19 @@ class Metric(Catalog, table=True):
 class Run(Catalog, table=True):
     """One model on one version of one benchmark's data."""
 
-    run_id: str = Field(primary_key=True)
-    benchmark: str
-    major: int
-    dataset: str
-    version: str
-    model_fingerprint: str
-    prompt_fingerprint: str | None = None
+    run_id: str = Field(primary_key=True)  # fingerprint of all that shapes the run
+    benchmark: str  # what was asked
+    major: int  # N of the version N-X
+    dataset: str  # name of the data set
+    version: str  # v1, v2, ... of the data set
+    model_fingerprint: str  # who was asked
+    prompt_fingerprint: str | None = None  # how items became requests
     sampling: str  # JSON
     item_limit: int | None = None  # asked only so many items, drawn by their hash; NULL: all
-    n_expected: int
+    n_expected: int  # asked-for answers: items times samples
     role: str  # evaluation | annotation_sample (answers that people labelled: on agreement boards only)
     source: str  # run | import
-    started_at: datetime
+    started_at: datetime  # when the run was first begun, or imported
 
     __table_args__ = (
         CheckConstraint("role in ('evaluation', 'annotation_sample')", name="run_role"),
@@ -168,19 +168,19 @@ class Run(Catalog, table=True):
 class PublishedResult(Catalog, table=True):
     """A figure as a paper prints it. Intervals stay NULL and counts are never worked back from rounded rates."""
 
-    paper: str = Field(primary_key=True)
-    table_name: str = Field(primary_key=True)
-    benchmark: str = Field(primary_key=True)
-    major: int = Field(primary_key=True)
-    model: str = Field(primary_key=True)
-    metric: str = Field(primary_key=True)
-    slice: str = Field(primary_key=True)
-    slice_value: str = Field(primary_key=True)
-    judge: str
-    value: float
-    hits: int | None = None
-    n: int | None = None
-    note: str | None = None
+    paper: str = Field(primary_key=True)  # short name and year
+    table_name: str = Field(primary_key=True)  # which table of it
+    benchmark: str = Field(primary_key=True)  # on whose board it stands
+    major: int = Field(primary_key=True)  # N of the version N-X
+    model: str = Field(primary_key=True)  # as the paper calls it
+    metric: str = Field(primary_key=True)  # the metric that it is a figure of
+    slice: str = Field(primary_key=True)  # overall, or the field that the board is cut by
+    slice_value: str = Field(primary_key=True)  # value of that field; empty where overall
+    judge: str  # who judged, in words
+    value: float  # as printed, as a fraction
+    hits: int | None = None  # count, where the paper prints it
+    n: int | None = None  # items, where the paper prints them
+    note: str | None = None  # for people
 
     __tablename__ = "published_result"
 
@@ -188,23 +188,23 @@ class PublishedResult(Catalog, table=True):
 class Journal(Catalog, table=True):
     """How far each journal has been read into this file; moves in the same transaction as the rows."""
 
-    name: str = Field(primary_key=True)
-    byte_offset: int
+    name: str = Field(primary_key=True)  # file in the folder of journals
+    byte_offset: int  # how many of its bytes are in this file
 
 
 class Migration(Catalog, table=True):
     """A change of the schema that this file has been through."""
 
-    name: str = Field(primary_key=True)
-    number: int
-    applied_at: datetime
+    name: str = Field(primary_key=True)  # the step
+    number: int  # 1, 2, ...
+    applied_at: datetime  # when
 
 
 class TQuantile(Catalog, table=True):
     """0.975 quantiles of Student's t, so that views need nothing but built-in functions."""
 
-    df: float = Field(primary_key=True)
-    q: float
+    df: float = Field(primary_key=True)  # degrees of freedom
+    q: float  # the quantile
 
     __tablename__ = "t_quantile"
 
@@ -212,5 +212,5 @@ class TQuantile(Catalog, table=True):
 class Meta(Catalog, table=True):
     """What this file knows of itself: the fingerprint of the schema and of the declarations that it mirrors."""
 
-    key: str = Field(primary_key=True)
-    value: str
+    key: str = Field(primary_key=True)  # schema | declarations | ...
+    value: str  # a fingerprint

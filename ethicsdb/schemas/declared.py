@@ -54,8 +54,8 @@ class Prompt(Strict):
 class Sampling(Strict):
     """How an answer is drawn; every field is part of the answer's identity."""
 
-    temperature: float = Field(default=0.0, ge=0, le=2)
-    top_p: float = Field(default=1.0, gt=0, le=1)
+    temperature: float = Field(default=0.0, ge=0, le=2, description="0: the likeliest answer")
+    top_p: float = Field(default=1.0, gt=0, le=1, description="nucleus sampling; 1: off")
     max_tokens: int = Field(default=512, ge=1, description="length limit of an answer; what it ends is told as cut off")
     seed: int | None = Field(default=0, description="null sends none")
     samples: int = Field(default=1, ge=1, le=100, description="answers an item")
@@ -66,9 +66,9 @@ class MetricDeclaration(Strict):
 
     name: Name
     display: Line = Field(description="the title of its board")
-    description: Line
+    description: Line = Field(description="what it is a share of")
     direction: Literal["lower", "higher"] = Field(description="which is better")
-    unit: Line = "share"
+    unit: Line = Field(default="share", description="what the number is")
     attribute: Line = Field(description="the label of a verdict that is counted")
     positive: list[Line] = Field(min_length=1, description="the label's values that count")
     denominator: Literal["scored", "all"] = Field(
@@ -87,16 +87,16 @@ class BenchmarkDeclaration(Strict):
     kind: Literal["benchmark"]
     name: Name
     version: str = Field(pattern=r"^[1-9][0-9]*-[A-Z]$", description="N-X; N changes when results stop comparing")
-    title: Line
-    dataset: Name
-    prompt: Prompt = Prompt()
-    runner: Literal["generate"] = "generate"
-    sampling: Sampling = Sampling()
+    title: Line = Field(description="for people")
+    dataset: Name = Field(description="a declared data set")
+    prompt: Prompt = Field(default=Prompt(), description="how an item becomes a request")
+    runner: Literal["generate"] = Field(default="generate", description="how a model is asked")
+    sampling: Sampling = Field(default=Sampling(), description="how an answer is drawn")
     judges: list[Name] = Field(min_length=1, description="the first is used where none is named")
     metric_sets: list[Name] = Field(default_factory=list, description="named sets of metrics, in front of its own")
-    metrics: list[MetricDeclaration] = Field(default_factory=list)
+    metrics: list[MetricDeclaration] = Field(default_factory=list, description="metrics of its own")
     primary: Name = Field(description="the metric that boards rank by; the first judge must give its label")
-    notes: str | None = None
+    notes: str | None = Field(default=None, description="for people")
 
     @model_validator(mode="after")
     def _each_once(self) -> BenchmarkDeclaration:
@@ -123,14 +123,14 @@ class MetricsDeclaration(Strict):
 
     kind: Literal["metrics"]
     name: Name
-    metrics: list[MetricDeclaration] = Field(min_length=1)
+    metrics: list[MetricDeclaration] = Field(min_length=1, description="as of a benchmark")
 
 
 class Price(Strict):
     """Money for a million tokens, in US dollars."""
 
-    prompt: float = Field(ge=0, allow_inf_nan=False)
-    completion: float = Field(ge=0, allow_inf_nan=False)
+    prompt: float = Field(ge=0, allow_inf_nan=False, description="US dollars for a million tokens of requests")
+    completion: float = Field(ge=0, allow_inf_nan=False, description="US dollars for a million tokens of answers")
 
 
 class ModelDeclaration(Strict):
@@ -138,17 +138,19 @@ class ModelDeclaration(Strict):
 
     kind: Literal["model"]
     name: Name
-    title: Line | None = None
+    title: Line | None = Field(default=None, description="for people")
     backend: Literal["openai", "embedded", "import"] = Field(description="how it is asked; `import`: not at all")
     id: Line = Field(description="the model's id at its endpoint, or the embedded model's name")
-    revision: Line | None = Field(default=None, description="part of the model's identity")
+    revision: Line | None = Field(
+        default=None, description="part of the model's identity, which an endpoint may not tell"
+    )
     base_url: Endpoint | None = Field(default=None, description="endpoint of `openai`; without it OpenAI's own")
     api_key_env: KeyVariable | None = Field(
         default=None, description="name of the environment variable that holds the key; never the key"
     )
     context: int | None = Field(default=None, ge=1, description="tokens that it takes")
-    price: Price | None = None
-    concurrency: int = Field(default=8, ge=1, le=1024)
+    price: Price | None = Field(default=None, description="what it costs, in US dollars")
+    concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")
     weights_sha256: Sha256 | None = Field(default=None, description="of an embedded model's file")
     json_schema: bool = Field(default=False, description="the endpoint holds answers to a JSON schema")
 
@@ -165,10 +167,10 @@ class JudgeDeclaration(Strict):
 
     kind: Literal["judge"]
     name: Name
-    title: Line
-    rubric: Name
+    title: Line = Field(description="for people")
+    rubric: Name = Field(description="a declared rubric")
     model: Line | None = Field(default=None, description="a declared model, openai:ID@URL or embedded:NAME")
-    sampling: Sampling = Sampling(max_tokens=256)
+    sampling: Sampling = Field(default=Sampling(max_tokens=256), description="as of a benchmark; one sample")
 
     @model_validator(mode="after")
     def _asked_once(self) -> JudgeDeclaration:
@@ -182,11 +184,11 @@ class JudgeDeclaration(Strict):
 class PublishedRow(Strict):
     """A model's figures in a published table."""
 
-    model: Line
+    model: Line = Field(description="as the paper calls it")
     values: dict[str, float] = Field(description="metric, or metric@slice=value: figure as printed, as a fraction")
     hits: dict[str, int] = Field(default_factory=dict, description="counts, only where the paper prints them")
     n: int | None = Field(default=None, ge=1, description="items, where the paper prints it")
-    note: str | None = None
+    note: str | None = Field(default=None, description="for people")
 
     @model_validator(mode="after")
     def _shares(self) -> PublishedRow:
@@ -210,12 +212,12 @@ class PublishedDeclaration(Strict):
 
     kind: Literal["published"]
     name: Name
-    paper: Line
-    table: Line
-    benchmark: Name
+    paper: Line = Field(description="short name and year")
+    table: Line = Field(description="which table; with the judge, where there are several")
+    benchmark: Name = Field(description="the benchmark on whose board it stands")
     major: int = Field(ge=1, description="N of the benchmark's version whose board shows it")
     judge: Line = Field(description="who judged, in words")
-    rows: list[PublishedRow] = Field(min_length=1)
+    rows: list[PublishedRow] = Field(min_length=1, description="a row a model")
 
 
 Declaration = (

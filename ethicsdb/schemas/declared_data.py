@@ -40,7 +40,7 @@ class Source(Strict):
     """A file of a data set."""
 
     path: Line = Field(description="file name; `sample:NAME` is a small sample that ships with ethicsdb")
-    format: Literal["csv", "tsv", "jsonl", "json"] = "csv"
+    format: Literal["csv", "tsv", "jsonl", "json"] = Field(default="csv", description="how the file holds its rows")
     reader: ReaderName | None = Field(default=None, description="makes flat rows of a file that is no plain table")
     companion: Line | None = Field(default=None, description="a second file that the reader joins to the rows")
     companion_sha256: Sha256 | None = Field(default=None, description="checksum that the companion must have")
@@ -61,9 +61,9 @@ class Licence(Strict):
     """Under which terms the data stands, and whether it may be passed on."""
 
     name: Line = Field(description="the licence's name, as the source states it")
-    url: Url | None = None
+    url: Url | None = Field(default=None, description="the licence's text")
     redistribution: bool = Field(description="may the rows be published again?")
-    note: str | None = None
+    note: str | None = Field(default=None, description="for people")
 
 
 class Link(Strict):
@@ -77,11 +77,11 @@ class DatasetDeclaration(Strict):
     """A data set: where it comes from, what its rows are, what may be done with it."""
 
     kind: Literal["dataset"]
-    name: Name
-    title: Line
+    name: Name = Field(description="its name in commands and other declarations")
+    title: Line = Field(description="for people")
     schema_: str = Field(alias="schema", description="the item kind")
     sources: list[Source] = Field(min_length=1)
-    homepage: Url | None = None
+    homepage: Url | None = Field(default=None, description="where the source is had; named where a file is missing")
     fields: dict[str, Line] = Field(description="item field: source column")
     constants: dict[str, str] = Field(default_factory=dict, description="item field: one value for all rows")
     recode: dict[str, dict[str, str]] = Field(default_factory=dict, description="item field: {source value: value}")
@@ -90,13 +90,13 @@ class DatasetDeclaration(Strict):
     group: list[str] = Field(default_factory=list, description="fields: rows that agree in them are one cluster")
     variant: Line | None = Field(default=None, description="column that tells direct, indirect and harmless apart")
     variants: dict[str, VariantName] = Field(default_factory=dict, description="value of that column: variant")
-    link: Link | None = None
+    link: Link | None = Field(default=None, description="how variants find their direct question, and make a cluster")
     split: Line = Field(default="test", description="the split of all rows, where files are not splits")
-    languages: list[Language] = Field(min_length=1, description="BCP 47 codes of the languages of the items")
-    licence: Licence
+    languages: list[Language] = Field(min_length=1, description="the languages of the items; `mul` for many")
+    licence: Licence = Field(description="the source's terms")
     access: Literal["open", "gated", "agreement"] = Field(description="how the source is had")
-    citation: Line
-    notes: str | None = None
+    citation: Line = Field(description="whom to cite")
+    notes: str | None = Field(default=None, description="for people")
 
     @model_validator(mode="after")
     def _variant_values(self) -> DatasetDeclaration:

@@ -31,8 +31,8 @@ class Item(Fact, table=True):
     shared: ClassVar = True
 
     item_id: str  # fingerprint of (kind, data set, payload)
-    kind: str
-    dataset: str
+    kind: str  # item kind: the table that holds its payload
+    dataset: str  # the data set that it is of; equal texts of two data sets are two items
 
 
 class Membership(Fact, table=True):
@@ -42,15 +42,15 @@ class Membership(Fact, table=True):
     content_key: ClassVar = ("dataset", "version", "row")
 
     dataset: str
-    version: str
+    version: str  # v1, v2, ...
     row: int  # 0, 1, ... in the source's order
-    item_id: str
-    split: str
+    item_id: str  # what stands in the row
+    split: str  # train | test | ..., as declared
     group_id: str  # the cluster: rows of one group are not independent
-    variant: str | None = None
+    variant: str | None = None  # direct | indirect | harmless; NULL where the data set tells none apart
     base_item: str | None = None  # the direct question that this one varies, where that is unambiguous
     source_id: str | None = None  # as in the source, after repair
-    source_file: str
+    source_file: str  # the file that it came from
     source_row: int  # 1 = the first data row of that file
 
 
@@ -63,13 +63,13 @@ class BuildReport(Fact, table=True):
 
     dataset: str
     version: str
-    number: int
+    number: int  # 0, 1, ... in the order of the build
     severity: str  # dropped | repaired | suspicious | note
-    code: str
+    code: str  # what kind of oddity: duplicate, outer_whitespace, unknown_value, ...
     source_file: str
-    source_row: int | None = None
-    field: str | None = None
-    detail: str
+    source_row: int | None = None  # 1 = the first data row of that file; NULL: about the whole file
+    field: str | None = None  # the item field that it is about
+    detail: str  # in words
 
 
 class Request(Fact, table=True):
@@ -80,7 +80,7 @@ class Request(Fact, table=True):
     shared: ClassVar = True
     exact: ClassVar = ("messages",)
 
-    request_hash: str
+    request_hash: str  # fingerprint of the messages, over their exact text
     messages: str  # JSON list of {role, content}
     messages_exact: bytes | None = None
 
@@ -94,25 +94,25 @@ class Response(Fact, table=True):
     exact: ClassVar = ("text",)
 
     response_key: str  # fingerprint of (model, request, sampling, sample number)
-    try_number: int
-    model_fingerprint: str
-    request_hash: str
-    sampling: str
-    sample_number: int
-    status: str
-    text: str | None = None
+    try_number: int  # 1, 2, ...: calls for this answer
+    model_fingerprint: str  # who was asked
+    request_hash: str  # what was asked
+    sampling: str  # JSON of the sampling settings
+    sample_number: int  # 0, 1, ...: which answer to the same request
+    status: str  # completed | filtered (the provider withheld it) | error
+    text: str | None = None  # the answer; NULL where none came or its text was not released
     text_exact: bytes | None = None
     flags: str  # comma-separated: cut_off, text_not_released, ...
-    finish_reason: str | None = None
-    error_code: str | None = None
-    error_message: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_microusd: int | None = None
-    system_fingerprint: str | None = None
+    finish_reason: str | None = None  # why the model stopped, in the words of the endpoint
+    error_code: str | None = None  # short name of the error: timeout, no_question, ...
+    error_message: str | None = None  # the error in words
+    prompt_tokens: int | None = None  # as the endpoint counts
+    completion_tokens: int | None = None  # as the endpoint counts
+    cost_microusd: int | None = None  # millionths of a US dollar
+    system_fingerprint: str | None = None  # the endpoint's own mark of its state; stored, not part of any key
     reported_model: str | None = None  # the model id in the endpoint's own reply
-    duration_s: float | None = None
-    created_at: datetime | None = None
+    duration_s: float | None = None  # seconds from call to answer
+    created_at: datetime | None = None  # when the call began
 
 
 class RunItem(Fact, table=True):
@@ -125,9 +125,9 @@ class RunItem(Fact, table=True):
 
     run_id: str
     row: int  # of the data set version
-    item_id: str
-    sample_number: int
-    response_key: str
+    item_id: str  # what was asked
+    sample_number: int  # 0, 1, ...: which of several answers to the item
+    response_key: str  # under which its answer stands; items with equal requests share it
 
 
 class ImportRow(Fact, table=True):
@@ -138,10 +138,10 @@ class ImportRow(Fact, table=True):
     content_key: ClassVar = ("import_name", "row")
     shared: ClassVar = True
 
-    import_name: str
-    row: int
-    run_id: str
-    response_key: str
+    import_name: str  # the import that the line is of
+    row: int  # 0 = the first line of the file
+    run_id: str  # the run that the import made
+    response_key: str  # the answer that the line holds
 
 
 class Verdict(Fact, table=True):
@@ -153,12 +153,12 @@ class Verdict(Fact, table=True):
 
     verdict_id: str  # fingerprint of (subject, judge, judge's answer)
     subject_kind: str  # response
-    subject_id: str
+    subject_id: str  # key of the judged answer
     other_id: str | None = None  # the second of a pair
-    judge_fingerprint: str
+    judge_fingerprint: str  # who judged
     judge_response_key: str | None = None  # the judge's own words stand in `response`; NULL for rules
-    judge_try: int | None = None
-    status: str
+    judge_try: int | None = None  # which try of the judge's answer was read
+    status: str  # parsed | unparsable | refused (the judge declined) | error
     reason: str | None = None  # why it was not parsed: no_answer, too_few, contradictory, ...
     fields: str | None = None  # JSON of what was read: answers, mismatches, keywords, ...
 
@@ -173,7 +173,7 @@ class VerdictLabel(Fact, table=True):
 
     verdict_id: str
     attribute: str  # safety, safety_published, refusal, action, ...
-    value: str
+    value: str  # safe, unsafe, yes, no, a class number, ...
 
 
 class Annotation(Fact, table=True):
@@ -183,12 +183,12 @@ class Annotation(Fact, table=True):
     content_key: ClassVar = ("subject_kind", "subject_id", "annotator", "attribute", "source")
     shared: ClassVar = True
 
-    subject_kind: str
-    subject_id: str
-    annotator: str
-    attribute: str
-    value: str
-    sampling_probability: float | None = None
+    subject_kind: str  # response
+    subject_id: str  # key of the labelled answer
+    annotator: str  # who labelled
+    attribute: str  # what the label is about: safety, refusal, ...
+    value: str  # the label
+    sampling_probability: float | None = None  # with which the answer was drawn to be labelled; NULL: all alike
     group_id: str  # the cluster
     source: str  # the import that brought it
 
@@ -200,11 +200,11 @@ class Conflict(Fact, table=True):
     content_key: ClassVar = ("table_name", "key", "journal")
     shared: ClassVar = True
 
-    table_name: str
-    key: str
+    table_name: str  # where
+    key: str  # the content key that both have
     journal: str  # the one that came later
-    kept: str
-    other: str
+    kept: str  # JSON of the row that stands
+    other: str  # JSON of the row that was left out
 
 
 class Call(Fact, table=True):
@@ -214,6 +214,6 @@ class Call(Fact, table=True):
     content_key: ClassVar = ("response_key", "try_number", "started_at")
     shared: ClassVar = True
 
-    response_key: str
-    try_number: int
+    response_key: str  # the answer that it was for
+    try_number: int  # 1, 2, ...
     started_at: datetime

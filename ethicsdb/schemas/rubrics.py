@@ -45,12 +45,12 @@ class NumberedRubric(_Part):
     """
 
     form: Literal["numbered"]
-    languages: list[Language] = Field(min_length=1)
+    languages: list[Language] = Field(min_length=1, description="in which the judge's yes and no are read")
     by: Line = Field(description="the item field that picks the area")
     first_counts: bool = Field(description="whether question 1 counts among the mismatches")
-    areas: dict[str, Area] = Field(min_length=1)
+    areas: dict[str, Area] = Field(min_length=1, description="value of that field: its questions")
     prompt: str | None = Field(default=None, description="template with {question}, {answer} and {questions}")
-    system: Line | None = None
+    system: Line | None = Field(default=None, description="the judge's system prompt")
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> NumberedRubric:
@@ -80,7 +80,7 @@ class ClassRubric(_Part):
     safe: list[int] = Field(description="reported classes that are safe")
     refusal: list[int] = Field(default_factory=list, description="reported classes that refuse")
     prompt: str | None = Field(default=None, description="template with {question}, {answer} and {classes}")
-    system: Line | None = None
+    system: Line | None = Field(default=None, description="the judge's system prompt")
 
     @model_validator(mode="after")
     def _recode_covers(self) -> ClassRubric:
@@ -105,7 +105,7 @@ class RefusalRubric(_Part):
     """
 
     form: Literal["refusal_rules"]
-    languages: list[Language] = Field(min_length=1)
+    languages: list[Language] = Field(min_length=1, description="for people: the rules know all three at once")
 
 
 def _check_prompt(prompt: str | None, listed: str) -> None:
@@ -126,9 +126,9 @@ class RubricDeclaration(_Part):
 
     kind: Literal["rubric"]
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
-    title: Line
+    title: Line = Field(description="for people")
     source: Line = Field(description="paper and section that the counting rule comes from")
-    notes: str | None = None
+    notes: str | None = Field(default=None, description="for people")
     rubric: Rubric
 
 

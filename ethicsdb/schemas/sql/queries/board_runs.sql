@@ -11,18 +11,27 @@ said AS (
     FROM verdict_label
     JOIN verdict USING (verdict_id)
     GROUP BY ALL
+),
+answered AS (
+    SELECT run_item.run_id, count(*) AS answers
+    FROM run_item
+    JOIN answer USING (response_key)
+    WHERE answer.status = 'completed'
+    GROUP BY run_item.run_id
 )
 SELECT
     run.run_id,
     run.major,
     run.source,
+    coalesce(answered.answers, 0) AS answers,
     model.name AS model,
     judge.name AS judge,
     judged.judge_fingerprint IN (SELECT fingerprint FROM current_judge) AS current,
     coalesce(said.attributes, []) AS attributes
 FROM run
 JOIN model ON model.fingerprint = run.model_fingerprint
-LEFT JOIN judged USING (run_id)
+LEFT JOIN answered ON answered.run_id = run.run_id
+LEFT JOIN judged ON judged.run_id = run.run_id
 LEFT JOIN judge ON judge.fingerprint = judged.judge_fingerprint
 LEFT JOIN said ON said.judge_fingerprint = judged.judge_fingerprint
 WHERE run.benchmark = $benchmark AND run.role = 'evaluation'
