@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -245,3 +246,16 @@ def test_the_order_of_the_lines_does_not_matter(tmp_path: Path, real_data: Path)
     lines = file.read_bytes().splitlines(keepends=True)
     (tmp_path / "shuffled.jsonl").write_bytes(b"".join(reversed(lines)))
     assert read_batch(tmp_path / "shuffled.jsonl") == read_batch(file)
+
+
+def test_the_readme_s_commands_print_the_readme_s_board(tmp_path: Path, real_data: Path) -> None:
+    """As a person would: the released files in one folder, named as they are."""
+    readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    commands, printed = re.findall(r"```(?:sh|text)\n(.*?)```", readme.split("## A real board")[1], re.DOTALL)[:2]
+    for file in [real_data / "qorgau_ru" / "questions_ru.csv", *(real_data / "qorgau_ru" / "judge_outputs").iterdir()]:
+        (tmp_path / file.name).symlink_to(file)
+    for line in commands.strip().splitlines():
+        done = run(*shlex.split(line)[1:], cwd=tmp_path)
+        assert (done.code, done.err) == (0, "")
+    for line in printed.splitlines():
+        assert line == "…" or line in done.out.splitlines()
