@@ -94,7 +94,12 @@ def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:
          "variants.original: `directly` is not allowed; expected 'direct', 'indirect' or 'harmless'; did you mean"),
         (DATASET, {"schema": "safety_questions"}, "schema: safety_questions",
          "schema: `safety_questions` is no item kind; did you mean `safety_question`?"),
+        (DATASET, {"languages": "en"}, "languages: en", "languages: must be a list: [en]"),
+        (DATASET, {"sources": "small.csv"}, "sources: small.csv",
+         "sources: must be a list of entries with keys: [{path: ...}]"),
         # Data sets: terms.
+        (DATASET, {"licence": "CC0"}, "licence: CC0",
+         "licence: must be keys with values: {name: ..., redistribution: ...}"),
         (DATASET, {"homepage": "www.example.org"}, "homepage: www.example.org",
          "homepage: is no web address; expected one that begins with https://"),
         (DATASET, {"licence": {"name": "CC0", "redistribution": "no"}}, "redistribution: 'no'",
@@ -172,7 +177,7 @@ def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:
         (BENCHMARK, {"metrics": [{**METRIC, "positive": ["unsave"]}]}, "metrics:",
          "metrics: `mine` counts `unsave`, no value of `safety`; did you mean `unsafe`?"),
         (BENCHMARK, {"metrics": [{**METRIC, "positive": "unsafe"}]}, "positive: unsafe",
-         "metrics.0.positive: must be a list, such as [a, b]"),
+         "metrics.0.positive: must be a list: [unsafe]"),
         (BENCHMARK, {"metrics": [{**METRIC, "variants": []}]}, "variants: []",
          "metrics.0.variants: must hold at least 1"),
         (BENCHMARK, {"metrics": [{**METRIC, "direction": "down"}]}, "direction: down",
@@ -231,6 +236,21 @@ def test_tabs_are_named(tmp_path: Path) -> None:
     assert done.code == 1
     assert done.err.splitlines()[0].startswith(f"{into}/a.yaml:3: not valid YAML: ")
     assert done.err.splitlines()[0].endswith("; indent with spaces, not tabs")
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ('name: "q\n', "the quotation mark that line 2 opens is never closed"),
+        ("title: my: model\n", "a text that holds `: ` needs quotes, and keys of one level begin in one column"),
+        ("name model\n", "a key is followed by a colon and a space"),
+    ],
+)
+def test_yaml_slips_are_told_in_words(tmp_path: Path, text: str, end: str) -> None:
+    into = tmp_path / "ethicsdb.d"
+    into.mkdir()
+    (into / "a.yaml").write_text("kind: model\n" + text)
+    assert run("check", cwd=tmp_path).err.splitlines()[0].endswith(end)
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,12 @@ def _yaml_fault(error: yaml.MarkedYAMLError, line: list[str]) -> str:
     problem = error.problem or error.context or "not readable"
     if any("\t" in each[: len(each) - len(each.lstrip())] for each in line):
         return f"{problem}; indent with spaces, not tabs"
+    if "end of stream" in problem and error.context_mark and "quoted" in (error.context or ""):
+        return f"the quotation mark that line {error.context_mark.line + 1} opens is never closed"
     if "mapping values" in problem:
-        return f"{problem}; a text that holds `: ` needs quotes"
+        return f"{problem}; a text that holds `: ` needs quotes, and keys of one level begin in one column"
+    if "expected ':'" in problem:
+        return f"{problem}; a key is followed by a colon and a space"
     return problem
 
 

@@ -31,9 +31,7 @@ _EXPECTED = {
     "int_from_float": "must be a whole number",
     "float_type": "must be a number, without quotes",
     "bool_type": "must be true or false, without quotes",
-    "list_type": "must be a list, such as [a, b]",
     "dict_type": "must be keys with values, such as {a: b}",
-    "model_type": "must be keys with values, such as {a: b}",
     "finite_number": "must be a finite number",
     "union_tag_not_found": "`form` is missing; expected one of numbered, classes, refusal_rules",
 }
@@ -74,6 +72,8 @@ def _told(fault: ErrorDetails, model: type[BaseModel], where: Where) -> str:
     kind, context = fault["type"], fault.get("ctx", {})
     if kind in _EXPECTED:
         return _EXPECTED[kind]
+    if kind in ("list_type", "model_type", "model_attributes_type"):
+        return _shape(fault, model, where)
     if kind == "extra_forbidden":
         return f"is not a known key{near(str(where[-1]), _keys(model, where[:-1], fault['loc']))}"
     if kind == "missing":
@@ -91,6 +91,17 @@ def _told(fault: ErrorDetails, model: type[BaseModel], where: Where) -> str:
     return limit or fault["msg"].removeprefix("Value error, ")
 
 
+def _shape(fault: ErrorDetails, model: type[BaseModel], where: Where) -> str:
+    """What a list or a group of keys should look like here."""
+    inside = [each for found in _types(model, where) for each in _models(found)]
+    needed = [f.alias or name for each in inside[:1] for name, f in each.model_fields.items() if f.is_required()]
+    keys = ", ".join(f"{key}: ..." for key in needed)
+    if fault["type"] != "list_type":
+        return f"must be keys with values: {{{keys or 'key: value'}}}"
+    given = fault["input"] if isinstance(fault["input"], (str, int, float)) else "a, b"
+    return f"must be a list of entries with keys: [{{{keys}}}]" if inside else f"must be a list: [{given}]"
+
+
 def _meant(given: Any, context: Mapping[str, Any]) -> str:
     allowed = context["expected"].replace(" or ", ", ").replace("'", "").split(", ")
     close = difflib.get_close_matches(str(given), allowed, n=1, cutoff=0.5)
@@ -104,13 +115,18 @@ def _forms() -> dict[str, type[BaseModel]]:
 
 def _keys(model: type[BaseModel], where: Where, place: Where) -> list[str]:
     """The keys that may stand at a place of a declaration."""
-    here: list[Any] = [model]
-    for part in where:
-        here = [inner for each in here for inner in _inner(each, part)]
+    here = _types(model, where)
     form = next((_forms()[str(part)] for part in place if str(part) in _forms()), None)
     models = [each for found in here for each in _models(found)]
     chosen = [form] if form in models else models
     return [field.alias or name for each in chosen if each for name, field in each.model_fields.items()]
+
+
+def _types(model: type[BaseModel], where: Where) -> list[Any]:
+    here: list[Any] = [model]
+    for part in where:
+        here = [inner for each in here for inner in _inner(each, part)]
+    return here
 
 
 def _inner(annotation: Any, part: int | str) -> list[Any]:
@@ -125,7 +141,14 @@ def _inner(annotation: Any, part: int | str) -> list[Any]:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    return [each for each in _plain(annotation) if isinstance(each, type) and issubclass(each, BaseModel)]
+    """Models that a value is, or that its entries are."""
+    found = []
+    for each in _plain(annotation):
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            found.append(each)
+        elif get_origin(each) in (list, dict):
+            found += _models(get_args(each)[-1])
+    return found
 
 
 def _plain(annotation: Any) -> list[Any]:
