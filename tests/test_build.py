@@ -192,7 +192,7 @@ def test_another_file_than_the_declared_one_is_noted(tmp_path: Path) -> None:
 
 def test_values_of_a_source(tmp_path: Path) -> None:
     sources = [{"path": f"{code}.csv", "values": {"language": code}} for code in ("en", "zh")]
-    declare(tmp_path, changed(DATASET, sources=sources, constants=None), *DECLARATIONS[1:])
+    declare(tmp_path, changed(DATASET, sources=sources, constants=None, languages=["en", "zh"]), *DECLARATIONS[1:])
     for code in ("en", "zh"):
         write_csv(tmp_path / f"{code}.csv", questions(1))
     registry = opened(tmp_path)

@@ -65,6 +65,8 @@ def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:
         # Data sets: files.
         (DATASET, {"sources": [{**SOURCE, "encoding": "utf8mb4"}]}, "encoding: utf8mb4",
          "sources.0.encoding: `utf8mb4` is no text encoding that Python knows; usual ones are utf-8"),
+        (DATASET, {"sources": [{**SOURCE, "encoding": "hex"}]}, "encoding: hex",
+         "sources.0.encoding: `hex` is no text encoding"),
         (DATASET, {"sources": [{**SOURCE, "encoding": "base64"}]}, "encoding: base64",
          "sources.0.encoding: `base64` is no text encoding"),
         (DATASET, {"sources": [{"path": "a.jsonl"}]}, "- path: a.jsonl",

@@ -16,7 +16,7 @@ from ethicsdb.runners import asking
 from ethicsdb.runners.generate import Settings
 from ethicsdb.runners.judge_prompt import judge_messages
 from ethicsdb.runners.reading import read_verdict
-from ethicsdb.schemas.errors import ModelError
+from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.rubrics import NumberedRubric
 from ethicsdb.schemas.text import restore
 
@@ -314,12 +314,8 @@ def test_declared_url_with_a_secret_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as endpoint:
         parts = declared(endpoint)
     secret = endpoint.url.replace("//", "//me:pass-word@")
-    parts["target"] = changed(parts["target"], base_url=secret)
-    registry = prepared(tmp_path, parts, "First?")
-    with pytest.raises(Exception, match="must hold no user") as error:
-        registry.run("small", model="target")
-    assert "pass-word" not in str(error.value)
-    parts["judge-words"] = changed(parts["judge-words"], base_url=secret)
-    declare(tmp_path, *parts.values())
-    with pytest.raises(Exception, match="must hold no user"):
-        opened(tmp_path)  # the judge's identity would hold it
+    for name in ("target", "judge-words"):  # an identity would hold it
+        declare(tmp_path, *(changed(each, base_url=secret) if key == name else each for key, each in parts.items()))
+        with pytest.raises(DeclarationError, match="must hold no user") as error:
+            opened(tmp_path)
+        assert "pass-word" not in str(error.value)

@@ -121,14 +121,6 @@ def test_gb18030_without_saying_so(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("encoding", ["utf-9", "hex"])
-def test_an_encoding_that_is_none(tmp_path: Path, encoding: str) -> None:
-    sentence = refused(tmp_path, f"{CSV_HEAD}\n{ROW}\n".encode(), encoding=encoding)
-    assert sentence.startswith("small.csv: ")
-    assert encoding in sentence
-    assert "`encoding` in the declaration" in sentence
-
-
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [

@@ -23,18 +23,16 @@ def decode(name: str, raw: bytes, encoding: str, outcome: str) -> str:
         outcome: what a fault means: "Nothing was loaded."
 
     Raises:
-        SourceError: the bytes are not of that encoding, or Python knows no such encoding.
+        SourceError: the bytes are not of that encoding.
     """
     errors = "surrogatepass" if encoding.lower().startswith("utf") else "strict"
     try:
         return raw.decode(encoding, errors).removeprefix("\ufeff")
-    except (ValueError, LookupError) as error:  # UnicodeError is a ValueError
+    except ValueError as error:  # UnicodeError is one
         raise SourceError(f"{name}{_fault(raw, encoding, error)} {outcome}") from error
 
 
-def _fault(raw: bytes, encoding: str, error: ValueError | LookupError) -> str:
-    if isinstance(error, LookupError):
-        return f": `{encoding}` is no encoding that Python knows; correct `encoding` in the declaration."
+def _fault(raw: bytes, encoding: str, error: ValueError) -> str:
     if not isinstance(error, UnicodeDecodeError):
         return f": the text is not {encoding} ({error}); correct `encoding` in the declaration."
     looks = "it looks like UTF-16; " if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
