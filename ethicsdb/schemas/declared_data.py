@@ -43,10 +43,12 @@ class Source(Strict):
     format: Literal["csv", "tsv", "jsonl", "json"] = Field(default="csv", description="how the file holds its rows")
     reader: ReaderName | None = Field(default=None, description="makes flat rows of a file that is no plain table")
     companion: Line | None = Field(default=None, description="a second file that the reader joins to the rows")
-    companion_sha256: Sha256 | None = Field(default=None, description="checksum that the companion must have")
+    companion_sha256: Sha256 | None = Field(
+        default=None, description="the companion's checksum; another is told in the build report"
+    )
     split: Line | None = Field(default=None, description="the split of this file's rows, where files are splits")
     encoding: Encoding = Field(default="utf-8", description="how its text is encoded")
-    sha256: Sha256 | None = Field(default=None, description="checksum that the file must have")
+    sha256: Sha256 | None = Field(default=None, description="the file's checksum; another is told in the build report")
     values: dict[str, str] = Field(default_factory=dict, description="item field: one value for all rows of the file")
 
     @model_validator(mode="after")
