@@ -72,21 +72,15 @@ class Registry:
 
         return diff(self.context, before, after)
 
-    def import_judge_outputs(
-        self,
-        path: Path | str,
-        *,
-        benchmark: str,
-        judge: str,
-        model: str | None = None,
-        revision: str | None = None,
-        rows_of: str | None = None,
-    ) -> Imported:
-        """Import OpenAI Batch output as a judge's verdicts; see `ethicsdb.runners.imports.judge_outputs`."""
+    def import_judge_outputs(self, path: Path | str, *, benchmark: str, judge: str, **more: Any) -> Imported:
+        """Import OpenAI Batch output as a judge's verdicts; see `ethicsdb.runners.imports.judge_outputs`.
+
+        Args:
+            more: the other fields of `JudgeOutputs`: `model` with `revision`, or `rows_of`; `partial`, `same_outputs`.
+        """
         from ethicsdb.runners.imports.judge_outputs import JudgeOutputs, import_judge_outputs
 
-        what = JudgeOutputs(Path(path), benchmark, judge, model=model, revision=revision, rows_of=rows_of)
-        return import_judge_outputs(self.context, what)
+        return import_judge_outputs(self.context, JudgeOutputs(Path(path), benchmark, judge, **more))
 
     def import_labels(
         self,
@@ -96,11 +90,23 @@ class Registry:
         attribute: str = "safety",
         columns: dict[str, str] | None = None,
         name: str | None = None,
+        replaces: str | None = None,
     ) -> Imported:
         """Import a CSV of answers that people labelled; see `ethicsdb.runners.imports.labels`."""
         from ethicsdb.runners.imports.labels import LabelSheet, import_labels
 
-        return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name))
+        return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name, replaces))
+
+    def withdraw(self, name: str, *, undo: bool = False) -> tuple[str, str, bool]:
+        """Take a mistaken run or import off the boards, or put it back; returns kind, name, and whether it is new.
+
+        Raises:
+            NotFoundError: no import has that name, and no run's id starts so.
+        """
+        from ethicsdb.runners.withdrawals import find_withdrawable, withdraw
+
+        kind, found = find_withdrawable(self.context, name)
+        return kind, found, withdraw(self.context, kind, found, undo=undo)
 
     def run(
         self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None,
@@ -139,14 +145,15 @@ class Registry:
         Raises:
             NotFoundError: an unknown run or judge.
         """
-        from ethicsdb.runners.judging import judge_run
+        from ethicsdb.runners.judging import check_can_ask, judge_run
         from ethicsdb.runners.models import judge_of, open_backend, resolve_model
-        from ethicsdb.runners.runs import find_run
+        from ethicsdb.runners.runs import benchmark_of, find_run
 
         parts = judge_of(self.declarations, judge)
         run_id = find_run(self.context, run)
         if parts.declaration.model is None:
             return judge_run(self.context, run_id, parts, None)
+        check_can_ask(self.context, benchmark_of(self.context, run_id), parts)
         with open_backend(resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
             return judge_run(self.context, run_id, parts, backend)
 

@@ -170,15 +170,17 @@ def test_odd_texts_are_kept_and_told(tmp_path: Path) -> None:
         ("1", "Lies", "original", " a? ", ""),
         ("2", "Lies", "original", "", ""),
         ("3", "Lies", "original", "NA", ""),
+        ("4", "Lies", "original", " \t ", ""),
+        ("5", "Lies", "original", "\u3000\u200b\ufeff", ""),
     ]
     registry, done = built(tmp_path, rows, changed(DATASET, null_values=["NA"]))
-    assert done.rows == 3
+    assert done.rows == 5
     query = 'SELECT question FROM membership JOIN safety_question USING (item_id) ORDER BY "row"'
-    assert rows_of(registry, query) == [(" a? ",), (None,), (None,)]
+    assert rows_of(registry, query) == [(" a? ",), *[(None,)] * 4]
     assert told(registry) == {
         ("suspicious", "outer_whitespace"): 1,
-        ("suspicious", "null_question"): 2,
-        ("note", "duplicate"): 1,
+        ("suspicious", "null_question"): 4,
+        ("note", "duplicate"): 3,
     }
 
 

@@ -90,7 +90,13 @@ def test_every_row_is_accounted_for(registry: Registry, tmp_path: Path) -> None:
 
 def test_rows_that_the_file_lacks(registry: Registry, tmp_path: Path) -> None:
     lines = [batch_line(row, SAFE) for row in range(N) if row not in (3, 11)]
-    bring(registry, write_batch(tmp_path / "out.jsonl", lines))
+    path = write_batch(tmp_path / "out.jsonl", lines)
+    assert refused(registry, path) == (
+        "out.jsonl: 10 lines for 12 rows; row 3 is the first that is missing. If the file is whole as it is, say "
+        "--partial: its missing rows then end as errors. Nothing was imported."
+    )
+    done = bring(registry, path, partial=True)
+    assert (done.rows, done.lines, done.missing, done.counts) == (N, N - 2, 2, {"parsed": N - 2})
     assert ended(registry) == {("scored", None): N - 2, ("error", "missing_in_file"): 2}
     row = next(
         row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
@@ -132,6 +138,49 @@ def test_a_second_time_changes_nothing(registry: Registry, tmp_path: Path) -> No
     assert not bring(registry, path, benchmark="small@v1").new
     assert not bring(registry, path, revision="unknown").new
     assert registry.checksums() == before
+
+
+def test_outputs_of_one_file_are_about_one_model(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
+    bring(registry, path)
+    told = refused(registry, path, model="Other")
+    assert told.startswith("out.jsonl: these very outputs were imported as those about `M` (revision unknown).")
+    assert refused(registry, path, model=" ") == (
+        "--model is empty; name the model whose answers were judged. Nothing was imported."
+    )
+    assert bring(registry, path, model="Other", same_outputs=True).new
+    # A run that was brought under a wrong name can be taken back.
+    (wrong,) = [row["run_id"] for row in registry.runs() if row["model"] == "Other"]
+    assert registry.withdraw(wrong) == ("run", wrong, True)
+    assert registry.withdraw(wrong) == ("run", wrong, False)
+    assert {row["model"] for row in registry.leaderboard("small") if row["source"] != "published"} == {"M"}
+    assert {row["model"] for row in registry.outcomes("small")} == {"M"}
+    assert {row["model"]: row["withdrawn"] for row in registry.runs()} == {"M": False, "Other": True}
+    assert registry.withdraw(wrong, undo=True) == ("run", wrong, True)
+    assert {row["model"] for row in registry.outcomes("small")} == {"M", "Other"}
+
+
+def test_the_order_of_lines_does_not_matter(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
+    bring(registry, path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    shuffled = tmp_path / "shuffled.jsonl"
+    shuffled.write_text("".join(reversed(lines)), encoding="utf-8")
+    assert not bring(registry, shuffled).new
+    assert len(registry.runs()) == 1
+
+
+def test_outputs_that_the_judge_can_not_read(registry: Registry, tmp_path: Path) -> None:
+    done = bring(registry, judged(tmp_path / "out.jsonl", ["The answer looks fine to me."] * N))
+    assert done.warnings == [
+        "only 0 of 12 outputs could be read by the judge `small_judge` (of the others, 12: no_answer); was another "
+        "judge or benchmark meant? `ethicsdb withdraw RUN` takes the run back."
+    ]
+    board = {row["metric"]: row for row in registry.leaderboard("small") if row["slice"] == "overall"}
+    # The strict rate stands without a number, beside that of a published rule that counts such outputs as safe.
+    strict = board["unsafe_rate"]
+    assert (strict["value"], strict["n"], strict["n_expected"], strict["coverage"]) == (None, 0, N, 0.0)
+    assert (strict["bound_low"], strict["bound_high"]) == (0.0, 1.0)
 
 
 def test_another_judge_for_the_same_file_does_not_double_the_run(registry: Registry, tmp_path: Path) -> None:
@@ -263,7 +312,7 @@ def test_what_it_is_told(registry: Registry, tmp_path: Path, parts: dict[str, An
 
 def test_the_judge_s_words_are_kept_exactly(registry: Registry, tmp_path: Path) -> None:
     words = "1. No\n2. Yes\n3. No\n\nПотому что 是 👍 \x00 half \ud83d"
-    bring(registry, judged(tmp_path / "out.jsonl", [words]))
+    bring(registry, judged(tmp_path / "out.jsonl", [words]), partial=True)
     found = rows_of(registry, "SELECT text, text_exact, prompt_tokens FROM response WHERE text IS NOT NULL")
     assert found == [(words.replace("\ud83d", "\ufffd"), words.encode("utf-8", "surrogatepass"), 10)]
 
@@ -298,7 +347,7 @@ def labelled() -> list[Row]:
 
 def label_refused(registry: Registry, path: Path, **parts: Any) -> str:
     before = journals(registry)
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises((SourceError, NotFoundError)) as caught:
         registry.import_labels(path, benchmark="small", **parts)
     assert journals(registry) == before
     return str(caught.value)
@@ -433,6 +482,48 @@ def test_sheets_in_another_encoding(registry: Registry, tmp_path: Path) -> None:
     assert rows_of(registry, "SELECT text FROM response") == [("怎么办",)]
 
 
+def test_a_corrected_sheet_replaces_the_first(registry: Registry, tmp_path: Path) -> None:
+    first = sheet(tmp_path / "p.csv", labelled())
+    registry.import_labels(first, benchmark="small")
+    rows = [(*labelled()[0][:3], "unsafe"), *labelled()[1:]]
+    second = sheet(tmp_path / "mended.csv", rows)
+    told = label_refused(registry, second)
+    assert told == (
+        "mended.csv, row 1: the import `p` holds `people`'s label of this answer already. If this sheet corrects it, "
+        "say --replaces p; if it is another person's, --map annotator=COLUMN. Nothing was imported."
+    )
+    assert label_refused(registry, second, replaces="q").startswith("No import is called `q`; there are p. Nothing")
+    assert registry.import_labels(second, benchmark="small", replaces="p").new
+    assert not registry.import_labels(second, benchmark="small", replaces="p").new
+    assert rows_of(registry, "SELECT kind, name FROM withdrawn") == [("import", "p")]
+    # One person's labels of one answer count once, those of the later sheet.
+    query = "SELECT count(*) FROM annotation WHERE source NOT IN (SELECT name FROM withdrawn)"
+    assert rows_of(registry, query) == [(4,)]
+
+
+@pytest.mark.parametrize(
+    ("label", "attribute", "sentence"),
+    [
+        ("unsaef", "safety", "`unsaef` is no value of `safety`; did you mean `unsafe`?"),
+        ("Safe", "safety", "`Safe` is no value of `safety`; did you mean `safe`?"),
+        ("safe", "refusal", "`safe` is no value of `refusal`; there are yes, no."),
+    ],
+)
+def test_labels_that_no_judge_could_give(
+    registry: Registry, tmp_path: Path, label: str, attribute: str, sentence: str
+) -> None:
+    path = sheet(tmp_path / "p.csv", [(*labelled()[0][:3], label)])
+    told = label_refused(registry, path, attribute=attribute)
+    assert told.startswith(f"p.csv, row 1, field `label`: {sentence}")
+
+
+def test_an_attribute_that_no_judge_gives(registry: Registry, tmp_path: Path) -> None:
+    told = label_refused(registry, sheet(tmp_path / "p.csv", labelled()), attribute="safty")
+    assert told == (
+        "--attribute safty: no judge of small gives that label; did you mean `safety`? Nothing was imported."
+    )
+
+
 # ---- On the command line.
 
 
@@ -444,7 +535,7 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     )
     done = run(*told, "--judge", "small_judge", "--model", "M", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("out imported: 12 rows, aligned with rows of small v1 in the order of small.csv\n")
+    assert done.out.startswith("out imported: 12 lines, aligned with rows of small v1 in the order of small.csv\n")
     again = run(*told, "--judge", "small_judge", "--model", "M", "--json", cwd=tmp_path).json()
     assert again["new"] is False
     path = sheet(tmp_path / "p.csv", labelled())
@@ -452,7 +543,7 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     assert labels.code == 2
     assert "`label` is not FIELD=COLUMN" in labels.err
     labels = run("import", path, "--as", "labels", "--benchmark", "small", "--name", "mine", cwd=tmp_path)
-    assert labels.out.startswith("mine imported: 4 rows, aligned with small v1 by the question's text\n")
+    assert labels.out.startswith("mine imported: 4 lines, aligned with small v1 by the question's text\n")
     assert run("import", tmp_path / "nowhere", "--as", "labels", "--benchmark", "small", cwd=tmp_path).code == 2
 
 

@@ -29,6 +29,7 @@ class Board:
         self.connection = duckdb.connect()
         migrate(self.connection)
         self.arriving: dict[str, list[dict[str, Any]]] = {}
+        self.given: set[tuple[str, str]] = set()
         for name in MODELS:
             self.add("model", fingerprint=f"m:{name}", name=name, backend="import", model_id=name, identity="{}")
             self.run("harm", name)
@@ -75,6 +76,10 @@ class Board:
         given = {"subject_kind": "response", "status": "parsed" if labels else "unparsable"} | more
         self.add("verdict", verdict_id=name, subject_id=key, judge_fingerprint=judge, **given)
         if labels:
+            new = {(judge, attribute) for attribute, _ in labels} - self.given
+            self.given |= new
+            told = [{"judge_fingerprint": who, "attribute": name, "possible": "[]"} for who, name in sorted(new)]
+            self.add("judge_attribute", *told)
             self.add("verdict_label", *({"verdict_id": name, "attribute": a, "value": v} for a, v in labels))
 
     def ask(self, query: str) -> duckdb.DuckDBPyRelation:

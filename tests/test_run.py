@@ -273,6 +273,26 @@ def test_judge_that_can_not_judge_is_heard_of_before_anything_is_paid(
     assert endpoint.count() == 0
 
 
+@pytest.mark.parametrize(
+    ("judge", "expected", "sentence"),
+    [
+        ("chinese_gpt4o", DeclarationError, "can only read outputs that were imported"),
+        ("do_not_answer_gpt4o", ModelError, "OPENAI_API_KEY"),
+    ],
+)
+def test_judge_that_can_not_be_asked_names_one_that_can(
+    tmp_path: Path, endpoint: Endpoint, judge: str, expected: type[Exception], sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    parts = declared(endpoint)
+    registry = prepared(tmp_path, parts, *TEXTS)
+    asked = registry.run("small", model="target", judge="refusal_rules")[0]
+    with pytest.raises(expected, match=re.escape(sentence)) as caught:
+        registry.judge(asked.run_id, judge=judge)
+    assert "--judge refusal_rules (rules, which need no key)" in str(caught.value)
+
+
 def test_area_that_a_rubric_lacks_is_heard_of_before_anything_is_paid(tmp_path: Path, endpoint: Endpoint) -> None:
     parts = declared(endpoint)
     recode: dict[str, Any] = {"risk_area": {"Lies": "misinformation", "Harm": "weather"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +19,13 @@ from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.text import has_surrogate
 
 __all__ = ["Draft", "drafts", "item_id"]
+
+# Whitespace, and characters that show nothing: a text of these alone is none.
+_BLANK = (
+    string.whitespace
+    + "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+    + "".join(chr(code) for code in [*range(0x2000, 0x2010), 0x2060, 0xFEFF])
+)
 
 
 @dataclass
@@ -164,11 +172,13 @@ def _look_closely(dataset: DatasetDeclaration, payload: dict[str, Any], row: Sou
     exact = ITEM_KINDS[dataset.schema_].exact
     main = exact[0]
     where = (row.file, row.number)
+    if isinstance(payload[main], str) and not payload[main].strip(_BLANK):
+        payload[main] = None
     if payload[main] is None:
         report.add(
             "suspicious",
             f"null_{main}",
-            "the cell is empty; the row is kept and can't be asked",
+            "the cell is empty or blank; the row is kept and can't be asked",
             row=where,
             column=main,
         )

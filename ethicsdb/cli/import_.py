@@ -28,6 +28,12 @@ def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple
 @click.option("--judge", help="judge-outputs: the declared judge that wrote them.")
 @click.option("--model", help="judge-outputs: the model whose answers were judged, row by row of the data set.")
 @click.option("--revision", help="judge-outputs: the judged model's revision (default: unknown).")
+@click.option("--partial", is_flag=True, help="judge-outputs: the file lacks rows; they end as errors.")
+@click.option(
+    "--same-outputs",
+    is_flag=True,
+    help="judge-outputs: outputs imported as another model's are this one's too.",
+)
 @click.option("--rows-of", help="judge-outputs: the import of answers whose rows were judged.")
 @click.option("--attribute", default="safety", show_default=True, help="labels: what the label is about.")
 @click.option(
@@ -38,6 +44,7 @@ def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple
     help="labels: FIELD=COLUMN for question, model, response, label, annotator.",
 )
 @click.option("--name", help="labels: name of this import (default: the file's name).")
+@click.option("--replaces", help="labels: the earlier import that this one corrects; it is withdrawn.")
 @json_option
 @click.pass_context
 def command(context: click.Context, /, file: Path, kind: str, json_: bool, **options: object) -> None:
@@ -52,16 +59,19 @@ def command(context: click.Context, /, file: Path, kind: str, json_: bool, **opt
     if kind == "judge-outputs":
         if "judge" not in given:
             raise click.UsageError("--as judge-outputs needs --judge NAME (`ethicsdb list judge`)")
-        wanted = ("benchmark", "judge", "model", "revision", "rows_of")
+        wanted = ("benchmark", "judge", "model", "revision", "rows_of", "partial", "same_outputs")
         done = registry.import_judge_outputs(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
     else:
-        fields = ("benchmark", "attribute", "columns", "name")
+        fields = ("benchmark", "attribute", "columns", "name", "replaces")
         done = registry.import_labels(file, **{name: given[name] for name in fields if name in given})  # type: ignore[arg-type]  # click has checked them
     notices(registry)
+    for sentence in done.warnings:
+        click.echo(f"WARNING: {sentence}", err=True)
     if json_:
         click.echo(as_json(done))
         return
     state = "imported" if done.new else "was imported already, nothing changed"
-    click.echo(f"{done.name} {state}: {done.rows:,} rows, aligned with {done.aligned_with}")
+    lacking = f" ({done.missing:,} of its {done.rows:,} rows are missing and end as errors)" if done.missing else ""
+    click.echo(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}{lacking}")
     for name, count in sorted(done.counts.items()):
         click.echo(f"  {name}: {count:,}")

@@ -42,7 +42,8 @@ def command(context: click.Context, json_: bool) -> None:
 def _cells(row: dict[str, Any]) -> list[str]:
     drawn = f"a draw of {row['item_limit']:,}" if row["item_limit"] else ""
     sheet = "labelled answers" if row["role"] == "annotation_sample" else ""
-    settings = ", ".join(each for each in (row["settings"], drawn, sheet) if each)
+    gone = "withdrawn" if row["withdrawn"] else ""
+    settings = ", ".join(each for each in (gone, row["settings"], drawn, sheet) if each)
     counts = ("n_expected", "answered", "filtered", "error", "pending", "requests")
     return [
         short(row["run_id"]),

@@ -9,21 +9,21 @@ from typing import Any
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import item_rows
-from ethicsdb.registry.journal import batches
 from ethicsdb.registry.versions import read_sql, version_in
 from ethicsdb.runners.backends.base import Ask, Backend
-from ethicsdb.runners.identity import Identity, verdict_identity
+from ethicsdb.runners.identity import verdict_identity
 from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
 from ethicsdb.runners.models import JudgeParts, check_model, resolve_model
 from ethicsdb.runners.reading import Reading, read_verdict
 from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
-from ethicsdb.runners.verdicts import Judged, verdict_batches
-from ethicsdb.schemas.errors import DeclarationError, NotFoundError
+from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
+from ethicsdb.schemas.declared import BenchmarkDeclaration
+from ethicsdb.schemas.errors import DeclarationError, ModelError, NotFoundError
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.text import restore
 
-__all__ = ["JudgedRun", "check_judge", "judge_run"]
+__all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_run"]
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,42 @@ def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
     """
     if judge.declaration.model is None:
         return
+    benchmark, _, rows = find_items(context, reference)
+    check_can_ask(context, benchmark, judge)
     body = judge.rubric.rubric
-    if getattr(body, "prompt", None) is None:
-        raise DeclarationError(
-            f"The judge `{judge.declaration.name}` can only read outputs that were imported: its rubric "
-            f"`{judge.rubric.name}` has no prompt. Name another with --judge (`ethicsdb list judge`)."
-        )
-    check_model(resolve_model(context.declarations, judge.declaration.model))
-    _, _, rows = find_items(context, reference)
     for payload in {row.payload.get(getattr(body, "by", "")): row.payload for row in rows}.values():
         judge_messages(judge.rubric, payload, "")
+
+
+def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: JudgeParts) -> None:
+    """See that a judge with a model can be asked from here; where not, the sentence names judges that can.
+
+    Raises:
+        DeclarationError: the rubric has no prompt.
+        ModelError: the judge's model can't be asked from here.
+    """
+    name = judge.declaration.name
+    if getattr(judge.rubric.rubric, "prompt", None) is None:
+        raise DeclarationError(
+            f"The judge `{name}` can only read outputs that were imported: its rubric `{judge.rubric.name}` has no "
+            f"prompt. {_others(context, benchmark, name, asking=True)}"
+        )
+    try:
+        check_model(resolve_model(context.declarations, str(judge.declaration.model)))
+    except ModelError as error:
+        raise ModelError(f"{error} {_others(context, benchmark, name, asking=False)}") from error
+
+
+def _others(context: Context, benchmark: BenchmarkDeclaration, name: str, *, asking: bool) -> str:
+    """Which of the benchmark's other judges may do: those that can be asked, or those that need nobody."""
+    able = []
+    for other in benchmark.judges:
+        judge = context.declarations.judge(other)
+        rules = judge.model is None
+        prompt = getattr(context.declarations.rubric(judge.rubric).rubric, "prompt", None)
+        if other != name and (rules or (asking and prompt is not None)):
+            able.append(f"--judge {other}" + (" (rules, which need no key)" if rules else ""))
+    return f"Judges of {benchmark.name} that can: {', '.join(able)}." if able else "`ethicsdb list judge` lists others."
 
 
 def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | None) -> JudgedRun:
@@ -81,7 +107,7 @@ def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend
     with open_stage(context, "verdicts", judge.declaration.name, ["judge", judge.identity.fingerprint]) as stage:
         subjects, without_text = _subjects(context, run_id)
         judged = _by_rules(judge, subjects) if backend is None else _by_model(stage, judge, backend, subjects)
-        counts = _append_new(stage, run_id, judge.identity, judged)
+        counts = _append_new(stage, run_id, judge, judged)
     return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, counts)
 
 
@@ -140,13 +166,14 @@ def _reading(judge: JudgeParts, subject: _Subject, found: tuple[Any, ...]) -> tu
     return number, read_verdict(judge.rubric.rubric, subject.item, restore(text, exact) or "")
 
 
-def _append_new(stage: Stage, run_id: str, judge: Identity, judged: Iterator[Judged]) -> dict[str, int]:
+def _append_new(stage: Stage, run_id: str, judge: JudgeParts, judged: Iterator[Judged]) -> dict[str, int]:
     """Write the verdicts that are not there yet; counts all, new or not."""
     everything = list(judged)
-    parameters = {"run": run_id, "judge": judge.fingerprint}
+    mark = judge.identity.fingerprint
+    parameters = {"run": run_id, "judge": mark}
     with stage.context.reading() as connection:
         known = {row[0] for row in connection.execute(read_sql("judged"), parameters).fetchall()}
-    new = [each for each in everything if verdict_identity(each.subject, judge.fingerprint, each.answer) not in known]
+    new = [each for each in everything if verdict_identity(each.subject, mark, each.answer) not in known]
     if new:
-        stage.journal.append([*batches("judge", [judge.record]), *verdict_batches(judge.fingerprint, new)])
+        stage.journal.append([*judge_batches(judge.identity, judge.rubric), *verdict_batches(mark, new)])
     return dict(Counter(str(each.reading.status) for each in everything))

@@ -9,7 +9,7 @@ from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import NotFoundError
 from ethicsdb.schemas.fingerprint import TAG
 
-__all__ = ["find_items", "find_run"]
+__all__ = ["benchmark_of", "find_items", "find_run"]
 
 
 def find_run(context: Context, wanted: str) -> str:
@@ -25,6 +25,13 @@ def find_run(context: Context, wanted: str) -> str:
     if not found:
         raise NotFoundError(f"No run's id starts with `{wanted}`; `ethicsdb runs` lists them.")
     raise NotFoundError(f"{len(found)} runs' ids start with `{wanted}`; give more digits.")
+
+
+def benchmark_of(context: Context, run_id: str) -> BenchmarkDeclaration:
+    """The benchmark that a run is of. Raises NotFoundError where it is declared no more."""
+    with context.reading() as connection:
+        row = connection.execute("SELECT benchmark FROM run WHERE run_id = ?", [run_id]).fetchone()
+    return context.declarations.benchmark(row[0] if row else run_id)
 
 
 def find_items(context: Context, reference: str) -> tuple[BenchmarkDeclaration, Version, list[ItemRow]]:

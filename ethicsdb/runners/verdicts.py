@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ethicsdb.registry.journal import Batch, batches
-from ethicsdb.runners.identity import verdict_identity
+from ethicsdb.runners.identity import Identity, verdict_identity
 from ethicsdb.runners.reading import Reading
 from ethicsdb.schemas.fingerprint import canonical_json
+from ethicsdb.schemas.rubrics import RubricDeclaration, attributes_of
 
-__all__ = ["Judged", "verdict_batches"]
+__all__ = ["Judged", "judge_batches", "verdict_batches"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,19 @@ class Judged:
     subject: str  # key of the judged answer
     reading: Reading
     answer: tuple[str, int] | None  # (key, try) of the judge's own answer; None for rules
+
+
+def judge_batches(judge: Identity, rubric: RubricDeclaration) -> Iterator[Batch]:
+    """Rows for `judge` and `judge_attribute`: who judges, and which labels it can give."""
+    yield from batches("judge", [judge.record])
+    given = attributes_of(rubric.rubric).items()
+    yield from batches(
+        "judge_attribute",
+        (
+            {"judge_fingerprint": judge.fingerprint, "attribute": name, "possible": json.dumps(values)}
+            for name, values in given
+        ),
+    )
 
 
 def verdict_batches(judge: str, judged: Iterable[Judged]) -> Iterator[Batch]:

@@ -16,6 +16,7 @@ __all__ = [
     "DatasetVersion",
     "Journal",
     "Judge",
+    "JudgeAttribute",
     "Meta",
     "Metric",
     "Migration",
@@ -94,6 +95,16 @@ class Judge(Catalog, table=True):
     parser: str
     parser_version: str
     identity: str
+
+
+class JudgeAttribute(Catalog, table=True):
+    """A label that a judge can give: metrics over it have a row under this judge, if without a number."""
+
+    judge_fingerprint: str = Field(primary_key=True)
+    attribute: str = Field(primary_key=True)
+    possible: str  # JSON list: the values that the label can have
+
+    __tablename__ = "judge_attribute"
 
 
 class CurrentJudge(Catalog, table=True):

@@ -20,6 +20,7 @@ __all__ = [
     "RunItem",
     "Verdict",
     "VerdictLabel",
+    "Withdrawal",
 ]
 
 
@@ -191,6 +192,19 @@ class Annotation(Fact, table=True):
     sampling_probability: float | None = None  # with which the answer was drawn to be labelled; NULL: all alike
     group_id: str  # the cluster
     source: str  # the import that brought it
+
+
+class Withdrawal(Fact, table=True):
+    """A run or an import that was declared a mistake, or reinstated. The view `withdrawn` takes the last word."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["kind", "name", "said_at"]}
+    content_key: ClassVar = ("kind", "name", "said_at")
+    shared: ClassVar = True
+
+    kind: str  # run | import
+    name: str  # the run's id, or the import's name
+    withdrawn: bool  # false: reinstated
+    said_at: datetime
 
 
 class Conflict(Fact, table=True):

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ethicsdb.runners.imports.common import OUTCOME, read_bytes
 from ethicsdb.schemas.errors import SourceError
+from ethicsdb.schemas.fingerprint import fingerprint
 
-__all__ = ["BatchLine", "read_batch"]
+__all__ = ["BatchLine", "content_mark", "read_batch"]
 
 _NUMBER = re.compile(r"([0-9]{1,15})$")
 
@@ -51,6 +52,11 @@ def read_batch(path: Path) -> list[BatchLine]:
     if not found:
         raise SourceError(f"{path.name}: the file holds no lines. {OUTCOME}")
     return [found[row] for row in sorted(found)]
+
+
+def content_mark(lines: list[BatchLine]) -> str:
+    """Fingerprint of what a batch says, whatever the order of its lines."""
+    return fingerprint(["batch output", [asdict(line) for line in lines]])
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -41,13 +41,16 @@ NOT_ASKED_HERE = '{"imported":true}'  # settings of answers that others drew are
 
 @dataclass
 class Imported:
-    """What an import brought."""
+    """What an import brought. `counts` are of what the file holds; `rows` are those that it could be about."""
 
     name: str
     new: bool
     rows: int
     counts: dict[str, int] = field(default_factory=dict)
     aligned_with: str = ""
+    lines: int = 0  # of the file
+    missing: int = 0  # rows without a line
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

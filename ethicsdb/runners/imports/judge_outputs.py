@@ -16,9 +16,10 @@ from ethicsdb.runners.identity import (
     model_identity,
     response_key,
 )
-from ethicsdb.runners.imports.batch import BatchLine, read_batch
+from ethicsdb.runners.imports.batch import BatchLine, content_mark, read_batch
 from ethicsdb.runners.imports.common import (
     NOT_ASKED_HERE,
+    OUTCOME,
     Imported,
     Target,
     answer_record,
@@ -29,9 +30,9 @@ from ethicsdb.runners.imports.common import (
 )
 from ethicsdb.runners.models import judge_of
 from ethicsdb.runners.reading import Reading, read_verdict
-from ethicsdb.runners.verdicts import Judged, verdict_batches
+from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
 from ethicsdb.schemas.errors import NotFoundError, SourceError
-from ethicsdb.schemas.fingerprint import fingerprint, sha256_file
+from ethicsdb.schemas.fingerprint import fingerprint, short
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
@@ -46,6 +47,10 @@ class JudgeOutputs:
 
     Either `model` names whose answers were judged, and line k is about row k of the data set; or `rows_of` names an
     earlier import of answers, and line k is about its row k.
+
+    Args:
+        partial: rows may lack a line; they end as `error`.
+        same_outputs: these outputs were imported as another model's already, and are meant to be this one's too.
     """
 
     path: Path
@@ -54,6 +59,8 @@ class JudgeOutputs:
     model: str | None = None
     revision: str | None = None
     rows_of: str | None = None
+    partial: bool = False
+    same_outputs: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,12 @@ class _Judge:
 def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
     """Import judge outputs; a second time changes nothing.
 
-    Rows without a line in the file get the outcome `error` (`missing_in_file`), so that outcomes add up to n.
+    Rows without a line in a partial file get the outcome `error` (`missing_in_file`), so that outcomes add up to n.
 
     Raises:
         NotFoundError: an unknown benchmark, judge, or import.
-        SourceError: the file is broken, or was written by another model than the judge declares.
+        SourceError: the file is broken, lacks rows, was written by another model than the judge declares, or was
+            imported as another model's before.
     """
     if (what.model is None) == (what.rows_of is None):
         raise SourceError("Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both.")
@@ -88,28 +96,64 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
     judge = _judge(context, what.judge)
     lines = read_batch(what.path)
     _check_writer(what, lines, judge.model)
-    sha256 = sha256_file(what.path)
+    content = content_mark(lines)
+    if what.model is not None:
+        _check_model(context, what, content)
     mark = fingerprint(
-        ["judge outputs", sha256, target.benchmark.name, target.benchmark.major, target.version.fingerprint, what.model,
-         what.revision or "unknown", what.rows_of, judge.identity.fingerprint]
+        ["judge outputs", content, target.benchmark.name, target.benchmark.major, target.version.fingerprint,
+         what.model, what.revision or "unknown", what.rows_of, judge.identity.fingerprint]
     )  # fmt: skip
     if what.model is not None:
-        base, subjects = _answers_unseen(target, what, sha256)
+        base, subjects = _answers_unseen(target, what, content)
     else:
         base, subjects = [], _earlier_rows(context, target, str(what.rows_of))
-    _check_rows(what.path.name, lines, len(subjects))
-    judged = list(_readings(judge, subjects, lines, sha256))
+    _check_rows(what, lines, len(subjects))
+    judged = list(_readings(judge, subjects, lines, content))
 
     def rows() -> Iterator[Batch]:
         yield from base
         yield from batches("model", [judge.model.record])
-        yield from batches("judge", [judge.identity.record])
-        yield from batches("response", (_own_words(judge.model, line, sha256) for line in lines))
+        yield from judge_batches(judge.identity, judge.rubric)
+        yield from batches("response", (_own_words(judge.model, line, content) for line in lines))
         yield from verdict_batches(judge.identity.fingerprint, judged)
 
     new = store_import(context, "verdicts", mark, rows)
-    counts = Counter(str(each.reading.status) for each in judged)
-    return Imported(what.path.stem, new, len(subjects), dict(counts), _alignment(target, what))
+    return _told(what, judged, lines, new, _alignment(target, what))
+
+
+def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new: bool, aligned: str) -> Imported:
+    """What to tell of the import; loudly, where the judge's rubric does not seem to be that of the outputs."""
+    present = {line.row for line in lines}
+    read = [each.reading for row, each in enumerate(judged) if row in present]
+    parsed = sum(reading.status == VerdictStatus.PARSED for reading in read)
+    warnings = []
+    if 2 * parsed < len(read):
+        reasons = Counter(reading.reason for reading in read if reading.status != VerdictStatus.PARSED)
+        common, times = reasons.most_common(1)[0]
+        warnings.append(
+            f"only {parsed:,} of {len(read):,} outputs could be read by the judge `{what.judge}` (of the others, "
+            f"{times:,}: {common}); was another judge or benchmark meant? `ethicsdb withdraw RUN` takes the run back."
+        )
+    counts = Counter(str(reading.status) for reading in read)
+    missing = len(judged) - len(lines)
+    return Imported(what.path.stem, new, len(judged), dict(counts), aligned, len(lines), missing, warnings)
+
+
+def _check_model(context: Context, what: JudgeOutputs, content: str) -> None:
+    """One file of outputs is about one model's answers."""
+    if not str(what.model).strip():
+        raise SourceError(f"--model is empty; name the model whose answers were judged. {OUTCOME}")
+    if what.same_outputs:
+        return
+    parameters = {"content": content, "model": what.model, "revision": what.revision or "unknown"}
+    with context.reading() as connection:
+        found = connection.execute(read_sql("outputs_of_others"), parameters).fetchone()
+    if found:
+        raise SourceError(
+            f"{what.path.name}: these very outputs were imported as those about `{found[0]}` (revision {found[1]}). "
+            f"If that name was wrong, take it back first (`ethicsdb withdraw {short(found[2])}`); if both are meant, "
+            f"say --same-outputs if both are meant. {OUTCOME}"
+        )
 
 
 def _alignment(target: Target, what: JudgeOutputs) -> str:
@@ -135,21 +179,28 @@ def _check_writer(what: JudgeOutputs, lines: list[BatchLine], model: Identity) -
             )
 
 
-def _check_rows(name: str, lines: list[BatchLine], expected: int) -> None:
+def _check_rows(what: JudgeOutputs, lines: list[BatchLine], expected: int) -> None:
     last = lines[-1].row
     if last >= expected:
         raise SourceError(
-            f"{name}: a line is about row {last}, but there are {expected} rows (0 to {expected - 1}); "
+            f"{what.path.name}: a line is about row {last}, but there are {expected} rows (0 to {expected - 1}); "
             "is this the file of another data set, or another version? Nothing was imported."
+        )
+    if len(lines) < expected and not what.partial:
+        present = {line.row for line in lines}
+        first = next(row for row in range(expected) if row not in present)
+        raise SourceError(
+            f"{what.path.name}: {len(lines):,} lines for {expected:,} rows; row {first} is the first that is missing. "
+            f"If the file is whole as it is, say --partial: its missing rows then end as errors. {OUTCOME}"
         )
 
 
-def _answers_unseen(target: Target, what: JudgeOutputs, sha256: str) -> tuple[list[Batch], list[_Subject]]:
+def _answers_unseen(target: Target, what: JudgeOutputs, content: str) -> tuple[list[Batch], list[_Subject]]:
     """A run whose answers were not released: known to exist, their text is not."""
     model = model_identity(
-        str(what.model), "import", str(what.model), what.revision or "unknown", {"judge_outputs_sha256": sha256}
+        str(what.model), "import", str(what.model), what.revision or "unknown", {"judge_outputs": content}
     )
-    run_id, found = run_records(target, model, sha256, len(target.rows), "evaluation")
+    run_id, found = run_records(target, model, content, len(target.rows), "evaluation")
     answers, run_items, subjects = [], [], []
     for row, sample in zip(target.rows, occurrences(row.item_id for row in target.rows), strict=True):
         answer = answer_record(target, row, model, sample, flags=NOT_RELEASED)
@@ -183,18 +234,18 @@ def _earlier_rows(context: Context, target: Target, name: str) -> list[_Subject]
     return [_Subject(key, payloads[item]) for _, key, item in rows]
 
 
-def _own_key(model: Identity, line: BatchLine, sha256: str) -> str:
+def _own_key(model: Identity, line: BatchLine, content: str) -> str:
     """Key of the judge's own answer: what it was asked is not in the file, so the file's line stands for it."""
-    request = fingerprint(["imported line", sha256, line.row])
+    request = fingerprint(["imported line", content, line.row])
     return response_key(model.fingerprint, request, NOT_ASKED_HERE, 0)
 
 
-def _own_words(model: Identity, line: BatchLine, sha256: str) -> dict[str, Any]:
+def _own_words(model: Identity, line: BatchLine, content: str) -> dict[str, Any]:
     return {
-        "response_key": _own_key(model, line, sha256),
+        "response_key": _own_key(model, line, content),
         "try_number": 1,
         "model_fingerprint": model.fingerprint,
-        "request_hash": fingerprint(["imported line", sha256, line.row]),
+        "request_hash": fingerprint(["imported line", content, line.row]),
         "sampling": NOT_ASKED_HERE,
         "sample_number": 0,
         "status": line.status,
@@ -209,14 +260,14 @@ def _own_words(model: Identity, line: BatchLine, sha256: str) -> dict[str, Any]:
     }
 
 
-def _readings(judge: _Judge, subjects: list[_Subject], lines: list[BatchLine], sha256: str) -> Iterator[Judged]:
+def _readings(judge: _Judge, subjects: list[_Subject], lines: list[BatchLine], content: str) -> Iterator[Judged]:
     by_row = {line.row: line for line in lines}
     for row, subject in enumerate(subjects):
         line = by_row.get(row)
         if line is None:
             yield Judged(subject.response_key, Reading(VerdictStatus.ERROR, "missing_in_file"), None)
             continue
-        own = (_own_key(judge.model, line, sha256), 1)
+        own = (_own_key(judge.model, line, content), 1)
         yield Judged(subject.response_key, _reading(judge.rubric, subject, line), own)
 
 

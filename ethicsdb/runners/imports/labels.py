@@ -10,9 +10,11 @@ from typing import Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
+from ethicsdb.registry.faults import near
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.tabular import decode, read_delimited
+from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.identity import Identity, model_identity, request_hash
 from ethicsdb.runners.imports.common import (
     OUTCOME,
@@ -26,8 +28,11 @@ from ethicsdb.runners.imports.common import (
     store_import,
 )
 from ethicsdb.runners.render import render
-from ethicsdb.schemas.errors import SourceError
+from ethicsdb.runners.withdrawals import withdraw
+from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint, sha256_file
+from ethicsdb.schemas.rubrics import attributes_of
+from ethicsdb.schemas.text import restore
 
 __all__ = ["COLUMNS", "LabelSheet", "import_labels"]
 
@@ -43,6 +48,7 @@ class LabelSheet:
         columns: sheet field (question, model, response, label, annotator): column; a field is its own column by
             default. Without an annotator column all labels are of one annotator, `people`.
         attribute: what the label is about, as the judge's label is called: `safety`, `refusal`.
+        replaces: the name of an earlier import, which this one corrects: it is withdrawn.
     """
 
     path: Path
@@ -50,6 +56,7 @@ class LabelSheet:
     attribute: str = "safety"
     columns: dict[str, str] = field(default_factory=dict)
     name: str | None = None
+    replaces: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,15 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     The cluster of a label is its question, since the answers of several models to one question are not independent.
 
     Raises:
-        SourceError: a column is missing, a cell is empty, a question is not in the benchmark's data, one person gives
-            one answer two labels, or another import has the name already.
+        SourceError: a column is missing, a cell is empty, a label is none of the attribute's, a question is not in the
+            benchmark's data, one person gives one answer two labels, here or in an earlier import that is not replaced,
+            or another import has the name already.
     """
     target = open_target(context, sheet.benchmark)
     columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
+    allowed = _allowed(context, target, sheet.attribute)
     rows = _read(sheet, columns, target)
+    _check_values(sheet, columns["label"], rows, allowed)
     name = sheet.name or sheet.path.stem
     identity = {
         "import": "labels",
@@ -88,19 +98,74 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     # The same columns of the same file are the same answers, whatever else is read from it.
     source = {"file": identity["file"], "columns": [columns[each] for each in ("question", "model", "response")]}
     with journal.journal_lock(context.store.journals, journal.journal_name("import", "name", name)):
-        _check_name(context, name, mark)
+        if not import_journal(context, "labels", mark).exists():
+            _check_name(context, name, sheet.replaces)
+            _check_earlier(context, target, sheet, rows)
         new = store_import(context, "labels", mark, lambda: _batches(target, rows, (name, sheet.attribute, source)))
+        if new and sheet.replaces is not None:
+            withdraw(context, "import", sheet.replaces)
     counts = Counter(f"{row.model}: {row.label}" for row in rows)
-    return Imported(name, new, len(rows), dict(counts), _alignment(target))
+    return Imported(name, new, len(rows), dict(counts), _alignment(target), len(rows))
 
 
-def _check_name(context: Context, name: str, mark: str) -> None:
-    """Rows of an import are found by its name, so that two can't share one."""
-    if import_journal(context, "labels", mark).exists():
-        return
+def _allowed(context: Context, target: Target, attribute: str) -> list[str]:
+    """The values that judges of the benchmark can give an attribute, which people's labels are compared with."""
+    known: dict[str, list[str]] = {}
+    for judge in target.benchmark.judges:
+        rubric = context.declarations.rubric(context.declarations.judge(judge).rubric).rubric
+        for name, values in attributes_of(rubric).items():
+            if not name.endswith("_published"):
+                known.setdefault(name, []).extend(value for value in values if value not in known.get(name, []))
+    if attribute not in known:
+        raise SourceError(
+            f"--attribute {attribute}: no judge of {target.benchmark.name} gives that label"
+            f"{_meant(attribute, sorted(known))} {OUTCOME}"
+        )
+    return known[attribute]
+
+
+def _meant(name: str, known: list[str]) -> str:
+    end = near(name, known)
+    return end if end.endswith("?") else f"{end}."
+
+
+def _check_values(sheet: LabelSheet, column: str, rows: list[_Row], allowed: list[str]) -> None:
+    for row in rows:
+        if row.label not in allowed:
+            raise SourceError(
+                f"{sheet.path.name}, row {row.number}, field `{column}`: `{row.label}` is no value of "
+                f"`{sheet.attribute}`{_meant(row.label, allowed)} "
+                f"A label of something else needs its --attribute. {OUTCOME}"
+            )
+
+
+def _check_earlier(context: Context, target: Target, sheet: LabelSheet, rows: list[_Row]) -> None:
+    """Nobody's label of one answer may count twice, whatever file it comes in."""
+    parameters = {"benchmark": target.benchmark.name, "major": target.benchmark.major, "attribute": sheet.attribute}
     with context.reading() as connection:
-        taken = connection.execute("SELECT 1 FROM import_row WHERE import_name = ?", [name]).fetchone()
-    if taken:
+        found = connection.execute(read_sql("labels_before"), parameters).fetchall()
+    before = {
+        (annotator, item, model, restore(text, exact)): source
+        for annotator, item, model, text, exact, source in found
+        if source != sheet.replaces
+    }
+    for row in rows:
+        source = before.get((row.annotator, row.item.item_id, row.model, row.response))
+        if source is not None:
+            raise SourceError(
+                f"{sheet.path.name}, row {row.number}: the import `{source}` holds `{row.annotator}`'s label of this "
+                f"answer already. If this sheet corrects it, say --replaces {source}; if it is another person's, "
+                f"--map annotator=COLUMN. {OUTCOME}"
+            )
+
+
+def _check_name(context: Context, name: str, replaces: str | None) -> None:
+    """Rows of an import are found by its name, so that two can't share one."""
+    with context.reading() as connection:
+        known = {row[0] for row in connection.execute("SELECT DISTINCT import_name FROM import_row").fetchall()}
+    if replaces is not None and replaces not in known:
+        raise NotFoundError(f"No import is called `{replaces}`{_meant(replaces, sorted(known))} {OUTCOME}")
+    if name in known:
         raise SourceError(f"Another import is called `{name}` already; give this one a --name of its own. {OUTCOME}")
 
 

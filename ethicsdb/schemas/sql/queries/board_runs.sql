@@ -1,5 +1,6 @@
 -- The runs that a benchmark's board could show, of every major, a row for each judge that has given verdicts on them;
--- `judge` is NULL where none has. `attributes` are the labels that the judge has given.
+-- `judge` is NULL where none has. `attributes` are the labels that the judge can give. Withdrawn runs are
+-- left out.
 WITH judged AS (
     SELECT run_item.run_id, verdict.judge_fingerprint
     FROM run_item
@@ -7,10 +8,9 @@ WITH judged AS (
     GROUP BY ALL
 ),
 said AS (
-    SELECT verdict.judge_fingerprint, list_sort(list(DISTINCT verdict_label.attribute)) AS attributes
-    FROM verdict_label
-    JOIN verdict USING (verdict_id)
-    GROUP BY ALL
+    SELECT judge_fingerprint, list_sort(list(attribute)) AS attributes
+    FROM judge_attribute
+    GROUP BY judge_fingerprint
 ),
 answered AS (
     SELECT run_item.run_id, count(*) AS answers
@@ -35,4 +35,5 @@ LEFT JOIN judged ON judged.run_id = run.run_id
 LEFT JOIN judge ON judge.fingerprint = judged.judge_fingerprint
 LEFT JOIN said ON said.judge_fingerprint = judged.judge_fingerprint
 WHERE run.benchmark = $benchmark AND run.role = 'evaluation'
+  AND run.run_id NOT IN (SELECT name FROM withdrawn WHERE kind = 'run')
 ORDER BY run.major, run.started_at DESC, run.run_id, judge.name

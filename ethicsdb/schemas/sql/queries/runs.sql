@@ -30,6 +30,7 @@ SELECT
     run_settings.settings,
     run.source,
     run.role,
+    run.run_id IN (SELECT name FROM withdrawn WHERE kind = 'run') AS withdrawn,
     run.started_at
 FROM run
 JOIN model ON model.fingerprint = run.model_fingerprint

@@ -3,12 +3,12 @@
 --
 -- Rule `strict` compares a person's attribute with the judge's label of that name, rule `published` with the label
 -- `<attribute>_published`, which follows the counting rule of the rubric's authors. Pairs are made only for labels that
--- the judge gives at all. Several values in one verdict form one label, joined by ` + `. Where one annotator labelled an
+-- the judge's rubric has. Labels of withdrawn imports are left out. Several values in one verdict form one label, joined by ` + `. Where one annotator labelled an
 -- answer in several sources, the first source by name counts.
 WITH person AS (
     SELECT subject_id, annotator, attribute, value, sampling_probability, group_id
     FROM annotation
-    WHERE subject_kind = 'response'
+    WHERE subject_kind = 'response' AND source NOT IN (SELECT name FROM withdrawn WHERE kind = 'import')
     QUALIFY row_number() OVER (PARTITION BY subject_id, annotator, attribute ORDER BY source) = 1
 ),
 place AS (
@@ -32,11 +32,6 @@ said AS (
 ),
 rule_suffix (rule, suffix) AS (
     VALUES ('strict', ''), ('published', '_published')
-),
-judge_attribute AS (
-    SELECT DISTINCT verdict.judge_fingerprint, verdict_label.attribute
-    FROM verdict_label
-    JOIN verdict USING (verdict_id)
 )
 SELECT
     place.benchmark,

@@ -1,10 +1,6 @@
 -- The value that each asked-for item contributes to each metric: 1 or 0, or NULL where it does not enter the
--- denominator. A metric is reported only under judges that give its label at all.
-WITH judge_attribute AS (
-    SELECT DISTINCT verdict.judge_fingerprint, verdict_label.attribute
-    FROM verdict_label
-    JOIN verdict USING (verdict_id)
-),
+-- denominator. A metric is reported only under judges whose rubric has its label. Withdrawn runs have none.
+WITH
 -- Many metrics count the same values of the same label, which is looked at once.
 counted AS (
     SELECT DISTINCT attribute, positive, from_json(positive, '["VARCHAR"]') AS positives FROM metric
@@ -39,6 +35,7 @@ SELECT
     END AS value
 FROM item_outcome
 JOIN run USING (run_id)
+ANTI JOIN withdrawn ON withdrawn.kind = 'run' AND withdrawn.name = item_outcome.run_id
 JOIN metric ON metric.benchmark = run.benchmark AND metric.major = run.major
 JOIN judge_attribute
   ON judge_attribute.judge_fingerprint = item_outcome.judge_fingerprint

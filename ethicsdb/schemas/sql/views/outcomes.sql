@@ -21,5 +21,6 @@ SELECT
     counted.judge_fingerprint
 FROM counted
 JOIN run USING (run_id)
+ANTI JOIN withdrawn ON withdrawn.kind = 'run' AND withdrawn.name = counted.run_id
 JOIN model ON model.fingerprint = run.model_fingerprint
 LEFT JOIN judge ON judge.fingerprint = counted.judge_fingerprint

@@ -1,0 +1,32 @@
+"""`ethicsdb withdraw RUN_OR_IMPORT`."""
+
+from __future__ import annotations
+
+import click
+
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.schemas.fingerprint import short
+
+__all__ = ["command"]
+
+
+@click.command("withdraw")
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Put it back on the boards.")
+@json_option
+@click.pass_context
+def command(context: click.Context, name: str, undo: bool, json_: bool) -> None:
+    """Take a mistaken run or import of labels off the boards.
+
+    NAME is an import's name, or a run's id or its first digits. Nothing is deleted: the rows stay, and --undo puts them
+    back.
+    """
+    registry = open_registry(context)
+    kind, found, new = registry.withdraw(name, undo=undo)
+    notices(registry)
+    if json_:
+        click.echo(as_json({"kind": kind, "name": found, "withdrawn": not undo, "new": new}))
+        return
+    state = "stands on the boards" if undo else "is withdrawn"
+    shown = short(found) if kind == "run" else found
+    click.echo(f"{kind} {shown} {state}{' again' if undo and new else '' if new else ' already'}")
