@@ -64,7 +64,7 @@ class Registry:
         from ethicsdb.registry.versions import find_versions
 
         self.declarations.dataset(dataset)
-        return find_versions(self.context, dataset)
+        return find_versions(self.context, dataset) if self.context.has_database() else []
 
     def diff(self, before: str, after: str) -> list[Change]:
         """Rows added, removed and changed between two versions (`NAME@v1`, `NAME@v2`)."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -346,18 +348,91 @@ def test_a_rebuild_while_another_program_looks(folder: Path) -> None:
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = run("--database", "file/mine.db", "leaderboard", "qorgau_ru", cwd=tmp_path)
-    assert "Not a directory" in sentence(done)
+    done = run("--database", "file/mine.db", "build", "sample_safety_en", cwd=tmp_path)
+    assert "file" in sentence(done)
 
 
-def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("permissions do not bind the superuser")
-    tmp_path.chmod(0o555)
-    try:
-        assert "Permission denied" in sentence(run("leaderboard", "qorgau_ru", cwd=tmp_path))
-    finally:
-        tmp_path.chmod(0o755)
+WITHOUT_DATABASE = (
+    ["leaderboard", "small"], ["runs"], ["sql", "select 1"], ["report", "small"], ["agreement", "small"],
+    ["why", "abc", "1"], ["diff", "small@v1", "small@v2"], ["withdraw", "abc"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", WITHOUT_DATABASE, ids=lambda given: given[0])
+def test_commands_that_read_make_no_database(tmp_path: Path, arguments: list[str]) -> None:
+    declare(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    said = sentence(run(*arguments, cwd=tmp_path))
+    assert said.startswith(f"error: There is no database at {tmp_path / 'benchmarks.db'} yet; ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def bound(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command without the superuser's right to write where permissions forbid it."""
+    libc = ctypes.CDLL(None)
+
+    def give_up() -> None:
+        for right in (1, 2, 3):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
+            libc.prctl(24, right, 0, 0, 0)  # PR_CAPBSET_DROP: gone after the next exec
+
+    if os.geteuid() == 0 and sys.platform != "linux":
+        pytest.skip("permissions do not bind the superuser here")
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+        preexec_fn=give_up if os.geteuid() == 0 else None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a database that nobody may write to."""
+    started(tmp_path)
+    for path in [*tmp_path.rglob("*"), tmp_path]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield tmp_path
+    for path in [tmp_path, *tmp_path.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_a_read_only_folder_is_read(read_only: Path, locks: bool) -> None:
+    if not locks:
+        (read_only / "benchmarks.db.journal").chmod(0o755)
+        for name in (".lock", ".gate"):
+            (read_only / "benchmarks.db.journal" / name).unlink(missing_ok=True)
+        (read_only / "benchmarks.db.journal").chmod(0o555)
+    before = sorted(read_only.rglob("*"))
+    asked = bound(read_only, "sql", "--json", "select count(*) as n from membership")
+    assert (asked.returncode, json.loads(asked.stdout or "0")) == (0, [{"n": 12}]), asked.stderr
+    assert bound(read_only, "leaderboard", "small").returncode == 0
+    assert bound(read_only, "versions", "small").returncode == 0
+    # Declarations of one's own are mirrored in a copy, since the file stays as it is.
+    assert bound(read_only, "--declarations", "/nowhere", "runs").returncode == 1
+    built = bound(read_only, "build", "sample_safety_en")
+    assert built.returncode == 1
+    assert "Traceback" not in built.stderr
+    assert sorted(read_only.rglob("*")) == before
+
+
+def test_json_that_strict_readers_take(tmp_path: Path) -> None:
+    started(tmp_path)
+    query = """
+        SELECT 1 AS a, 2 AS a, 3 AS a_1, 'nan'::DOUBLE AS n, ['-inf'::DOUBLE, 1] AS l, {'x': 'inf'::FLOAT} AS s,
+               TIMESTAMPTZ '2024-01-01 00:00:00+02' AS z, TIMESTAMP '2024-01-01 00:00:00' AS t,
+               INTERVAL 3 DAY + INTERVAL 2 HOUR AS i, 1.50::DECIMAL(9, 2) AS d, 'ab'::BLOB AS b
+    """
+    done = run("sql", "--json", query, cwd=tmp_path)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    assert json.loads(done.out, parse_constant=refuse) == [
+        {
+            "a": 1, "a_2": 2, "a_1": 3, "n": "NaN", "l": ["-Infinity", 1.0], "s": {"x": "Infinity"},
+            "z": "2023-12-31T22:00:00Z", "t": "2024-01-01T00:00:00Z", "i": "P0M3DT7200S", "d": "1.50", "b": "6162",
+        }
+    ]  # fmt: skip
+    assert run("sql", "--csv", "select 1 as a, 2 as a", cwd=tmp_path).out.splitlines()[0] == "a,a_1"
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -194,7 +195,7 @@ print(done)
 WRITER = """
 for number in range({count}):
     ran = run("import", f"{{number}}.jsonl", "--as", "judge-outputs", "--benchmark", "small", "--judge", "small_judge",
-              "--model", f"M{{number}}", cwd=folder)
+              "--model", f"M{{number}}", "--same-outputs", cwd=folder)
     assert (ran.code, ran.err) == (0, ""), ran
 print("written")
 """
@@ -268,7 +269,7 @@ def test_every_command_works_while_a_stranger_holds_the_file(stranger: Path) -> 
     assert "note: benchmarks.db is held open by another program" in build.err
     imported = run(*IMPORT, cwd=stranger)
     assert imported.code == 0
-    assert imported.out.startswith("out imported: 15 rows")
+    assert imported.out.startswith("out imported: 15 lines")
     board = run("leaderboard", "small", "--json", cwd=stranger)
     assert board.code == 0
     assert "reading its journals instead" in board.err
@@ -355,16 +356,79 @@ def test_a_damaged_line_is_a_sentence(tmp_path: Path) -> None:
     registry = started(tmp_path)
     path = newest(tmp_path)
     size = path.stat().st_size
+    number = path.read_bytes().count(b"\n") + 1
     ragged = b'{"table":"item","columns":["item_id"],"rows":[[1,2]]}\n'
-    for line in (b"{broken}\n", b"[]\n", b'{"table":"item"}\n', ragged, b"\0\0\n"):
+    unsigned = b'{"table":"item","columns":["item_id","kind","dataset"],"rows":[["x","safety_question","small"]]}\n'
+    for line in (b"{broken}\n", b"[]\n", b'{"table":"item"}\n', ragged, b"\0\0\n", unsigned):
         with path.open("ab") as stream:
             stream.write(line)
         with pytest.raises(StoreError) as caught:
             registry.leaderboard("small")
-        said = f"{path}: the line at byte {size} is damaged; put the file back from a copy."
+        said = f"{path}: line {number} is damaged, or lines before it are missing; put the file back from a copy."
         assert str(caught.value).startswith(said)
         os.truncate(path, size)
     assert registry.leaderboard("small") == []
+
+
+def altered(lines: list[bytes]) -> list[bytes]:
+    return [lines[0].replace(b"small", b"smell"), *lines[1:]]
+
+
+def without(*gone: int) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [line for at, line in enumerate(lines) if at not in gone]
+
+
+def swapped(lines: list[bytes]) -> list[bytes]:
+    return [lines[1], lines[0], *lines[2:]]
+
+
+@pytest.mark.parametrize("change", [altered, without(0), without(1), swapped])
+def test_a_journal_that_was_changed_stops_a_rebuild(
+    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """Also where every line of it is still whole."""
+    before = started(tmp_path).checksums()
+    path = newest(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 2
+    path.write_bytes(b"".join(change(lines)))
+    done = run("rebuild", cwd=tmp_path)
+    assert done.code == 1
+    assert f"{path}: line " in done.err
+    assert "put the file back from a copy" in done.err
+    path.write_bytes(b"".join(lines))
+    assert opened(tmp_path).checksums() == before
+    assert run("rebuild", cwd=tmp_path).code == 0
+
+
+def test_a_journal_that_was_cut_stops_a_rebuild(tmp_path: Path) -> None:
+    before = started(tmp_path).checksums()
+    path = newest(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-2]))
+    told = run("leaderboard", "small", cwd=tmp_path)
+    assert told.code == 0
+    assert f"{path} is shorter than what the database has read from it" in told.err
+    done = run("rebuild", cwd=tmp_path)
+    assert done.code == 1
+    assert re.search(r"The journals lack rows that benchmarks\.db has: [\d,]+ of `\w+`", done.err)
+    assert "benchmarks.db was left as it is" in done.err
+    assert opened(tmp_path).checksums() == before
+
+
+def test_a_journal_without_sums_is_read_and_continued(tmp_path: Path) -> None:
+    """As the first versions wrote them."""
+    folder = tmp_path / "benchmarks.db.journal"
+    before = started(tmp_path).checksums()
+    for path in folder.glob("*.jsonl"):
+        path.write_bytes(re.sub(rb'^\{"sum":"[0-9a-f]{16}",', b"{", path.read_bytes(), flags=re.MULTILINE))
+    (tmp_path / "benchmarks.db").unlink()
+    assert opened(tmp_path).checksums() == before
+    log = Journal(newest(tmp_path))
+    for name in "xy":
+        log.append(batches("item", [{"item_id": name, "kind": "safety_question", "dataset": "small"}]))
+    log.close()
+    assert rows_of(opened(tmp_path), "SELECT count(*) FROM item WHERE item_id IN ('x', 'y')") == [(2,)]
 
 
 def test_a_journal_of_a_newer_version(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from llm_server import Endpoint, declared, prepared, questions, serving
 from support import changed, execute, rows_of, write_csv
 
 from ethicsdb import Registry
+from ethicsdb.registry.journal import Journal, batches
 from ethicsdb.runners.explain import differences
 from ethicsdb.runners.generate import Settings
 from ethicsdb.schemas.errors import NotFoundError
@@ -34,12 +35,12 @@ def run(registry: Registry) -> str:
 
 
 def test_everything_behind_an_item_is_told(registry: Registry, run: str, endpoint: Endpoint) -> None:
-    told = registry.why(run, "2")
+    told = registry.why(run, "3")
     (sample,) = told["samples"]
     assert told["run"]["model_identity"] == {
         "backend": "openai", "endpoint": endpoint.url, "id": "target", "revision": None,
     }  # fmt: skip
-    assert (sample["row"], sample["variant"], sample["question"]) == (2, "direct", TEXTS[2])
+    assert (sample["source_row"], sample["variant"], sample["question"]) == (3, "direct", TEXTS[2])
     assert sample["request"] == [{"role": "user", "content": TEXTS[2]}]
     (answer,) = sample["tries"]
     stored = rows_of(registry, f"SELECT text FROM response WHERE response_key = '{sample['response_key']}'")
@@ -53,7 +54,7 @@ def test_everything_behind_an_item_is_told(registry: Registry, run: str, endpoin
 
 
 def test_items_are_found_by_row_or_by_the_start_of_their_id(registry: Registry, run: str) -> None:
-    found = registry.why(run, "1")
+    found = registry.why(run, "2")
     digits = found["item"].partition(":")[2]
     assert registry.why(run.partition(":")[2][:8], digits[:8]) == found
     assert registry.why(run, found["item"]) == found
@@ -65,18 +66,18 @@ def test_what_is_not_there_is_said(registry: Registry, run: str) -> None:
             registry.why(run, item)
     for missing in ("ffffffffffff", ""):
         with pytest.raises(NotFoundError, match="No run's id starts"):
-            registry.why(missing, "0")
+            registry.why(missing, "1")
 
 
 def test_command_shows_tries_verdicts_and_the_field_that_differs(registry: Registry, run: str) -> None:
     registry.run("small", model="target", settings=Settings(temperature=0.7, limit=4))
     folder = registry.context.store.path.parent
-    shown = execute("why", run, "1", cwd=folder)
+    shown = execute("why", run, "2", cwd=folder)
     assert shown.code == 0, shown.err
     assert "  try 1 (error rate_limit): later\n  try 2 (completed): " in shown.out
     assert "  verdict of words: parsed: " in shown.out
     assert "    sampling.temperature: 0.0 here, 0.7 there\n" in shown.out
-    unread = execute("why", run, "3", cwd=folder)
+    unread = execute("why", run, "4", cwd=folder)
     assert "  verdict of words: unparsable (no_answer): safety_published=safe\n" in unread.out
 
 
@@ -91,7 +92,7 @@ def test_rubric_that_differs_is_told_by_its_field(tmp_path: Path, endpoint: Endp
     registry = prepared(tmp_path, parts)
     generated, _ = registry.run("small", model="target", judge="words")
     registry.judge(generated.run_id, judge="strict")
-    shown = execute("why", generated.run_id, "0", cwd=tmp_path)
+    shown = execute("why", generated.run_id, "1", cwd=tmp_path)
     assert (
         "  strict differs from its nearest other judge (words) in:\n"
         "    rubric.areas.misinformation.unsafe_at: 1 here, 3 there\n"
@@ -104,7 +105,7 @@ def test_verdicts_of_a_judge_as_declared_before_are_marked(tmp_path: Path, endpo
     parts["words"] = changed(parts["words"], sampling={"max_tokens": 8})
     registry = prepared(tmp_path, parts)
     generated, _ = registry.run("small", model="target", judge="words")
-    shown = execute("why", generated.run_id, "0", cwd=tmp_path)
+    shown = execute("why", generated.run_id, "1", cwd=tmp_path)
     assert "  verdict of words: parsed: " in shown.out
     assert "  verdict of words, as declared before: parsed: " in shown.out
 
@@ -116,23 +117,24 @@ def test_question_without_text_and_answer_that_was_never_asked(tmp_path: Path, e
     registry = prepared(tmp_path, parts)
     registry.build("small", write_csv(tmp_path / "small.csv", rows))
     generated, _ = registry.run("small", model="target")
-    (sample,) = registry.why(generated.run_id, "1")["samples"]
+    (sample,) = registry.why(generated.run_id, "2")["samples"]
     assert (sample["question"], sample["request"]) == (None, None)
     assert [each["error_code"] for each in sample["tries"]] == ["no_question"]
     assert "try 1 (error no_question): the item has no text to ask" in execute(
-        "why", generated.run_id, "1", cwd=tmp_path
+        "why", generated.run_id, "2", cwd=tmp_path
     ).out  # fmt: skip
 
 
 def test_call_that_was_begun_and_lost_is_shown(tmp_path: Path, endpoint: Endpoint) -> None:
     registry = prepared(tmp_path, declared(endpoint), *TEXTS[:1])
     generated, _ = registry.run("small", model="target")
-    (sample,) = registry.why(generated.run_id, "0")["samples"]
+    (sample,) = registry.why(generated.run_id, "1")["samples"]
     (journal,) = registry.context.store.journals.glob("answers-*.jsonl")
-    with journal.open("ab") as stream:  # as a kill leaves it: the intent, and nothing after it
-        row = f'[["{sample["response_key"]}",2,"2026-11-30T00:00:00+00:00"]]'
-        stream.write(f'{{"table":"call","columns":["response_key","try_number","started_at"],"rows":{row}}}\n'.encode())
-    (sample,) = registry.why(generated.run_id, "0")["samples"]
+    log = Journal(journal)  # as a kill leaves it: the intent, and nothing after it
+    begun = {"response_key": sample["response_key"], "try_number": 2, "started_at": "2026-11-30T00:00:00+00:00"}
+    log.append(batches("call", [begun]))
+    log.close()
+    (sample,) = registry.why(generated.run_id, "1")["samples"]
     assert [(each["try_number"], each["status"]) for each in sample["tries"]] == [(1, "completed"), (2, "lost")]
 
 

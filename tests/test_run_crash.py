@@ -267,7 +267,7 @@ def test_torn_last_line_is_dropped_and_said(tmp_path: Path, endpoint: Endpoint) 
     ran = start(folder)
     assert ran.code == 0, ran.said
     assert f"note: dropped the {len(torn)} bytes of an unfinished line that a kill left in {journal.name}" in ran.said
-    assert journal.read_bytes().startswith(whole + b'{"table":')
+    assert journal.read_bytes().startswith(whole + b'{"sum":')
     assert endpoint.repeated() == 0
     assert len(tables(folder)["verdicts"]) == len(TEXTS)
 

@@ -29,7 +29,7 @@ def print_boards(
 
     told = head(registry.context, benchmark, major)
     runs = board_runs(registry.context, benchmark)
-    click.echo(click.style(f"{told['title']}  ({told['name']} {told['version']})", bold=True))
+    click.echo(click.style(f"{shown(told['title'], 200)}  ({told['name']} {told['version']})", bold=True))
     ours = [row for row in rows if row["source"] != "published"]
     for sentence in [*unshown(registry.declarations, told, runs, ours), *other_majors(told, runs)]:
         click.echo(sentence)

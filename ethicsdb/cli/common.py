@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,12 +23,19 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
 
 
-def open_registry(context: click.Context) -> Registry:
-    """The registry that the command's options name."""
+def open_registry(context: click.Context, *, reads: bool = False) -> Registry:
+    """The registry that the command's options name.
+
+    Args:
+        reads: the command only reads a database, so that there has to be one; it makes none.
+    """
     from ethicsdb.api import Registry
 
     options = context.find_root().obj
-    return Registry(options["database"], options["declarations"] or None)
+    registry = Registry(options["database"], options["declarations"] or None)
+    if reads:
+        registry.context.see_database()
+    return registry
 
 
 def notices(registry: Registry) -> None:
@@ -45,16 +53,29 @@ def as_json(value: Any) -> str:
 
     def other(each: Any) -> Any:
         if isinstance(each, datetime):
-            return each.isoformat() + "Z"
+            return each.isoformat().removesuffix("+00:00") + "Z"  # all times are UTC
         if isinstance(each, (bytes, bytearray)):
             return each.hex()
-        if hasattr(each, "__dataclass_fields__"):
-            return vars(each)
         return str(each)
 
     plain = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    text = json.dumps(value, ensure_ascii=plain, indent=2, default=other)
+    text = json.dumps(_finite(value), ensure_ascii=plain, indent=2, default=other, allow_nan=False)
     return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    """The value without what JSON can not say: NaN and infinities become texts, intervals ISO 8601 durations."""
+    if hasattr(value, "__dataclass_fields__"):
+        value = vars(value)
+    if hasattr(value, "nanoseconds") and hasattr(value, "months"):
+        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:g}S"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(_finite(key)): _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value
 
 
 def shown(value: Any, width: int = 60) -> str:
@@ -89,7 +110,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
         return "  ".join(cells).rstrip()
 
     if title:
-        click.echo(click.style(title, bold=True))
+        click.echo(click.style(_CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", title), bold=True))
     click.echo(text(lines[0]))
     click.echo("  ".join("─" * width for width in widths))
     for line in lines[1:]:

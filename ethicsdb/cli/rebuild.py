@@ -31,7 +31,8 @@ def command(context: click.Context, json_: bool) -> None:
         found = {name: {"rows": n, "checksum": mark, "same": same[name]} for name, (n, mark) in after.items()}
         click.echo(as_json(found))
         return
-    rows = [[name, "same" if same[name] else "new", f"{count:,}", mark] for name, (count, mark) in after.items()]
+    state = {name: "same" if same[name] else "brought up to date" if name in before else "new" for name in after}
+    rows = [[name, state[name], f"{count:,}", mark] for name, (count, mark) in after.items()]
     print_table("", ["table", "against the old file", "rows", "checksum"], rows, left=2)
 
 

@@ -53,7 +53,7 @@ def command(
     answer = query_database(registry.context, text, limits)
     notices(registry)
     if json_:
-        names = answer.columns
+        names = distinct(answer.columns)
         click.echo(as_json([dict(zip(names, row, strict=True)) for row in answer.rows()]))
     elif csv_:
         _write_csv(answer)
@@ -61,10 +61,22 @@ def command(
         _print(answer, int(options["rows"]))
 
 
+def distinct(names: list[str]) -> list[str]:
+    """Names such that none stands twice: a later one of a name gets `_1`, `_2`, ... that are still free."""
+    given: list[str] = []
+    for name in names:
+        new, number = name, 0
+        while new in given or (number and new in names):
+            number += 1
+            new = f"{name}_{number}"
+        given.append(new)
+    return given
+
+
 def _write_csv(answer: Answer) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(answer.columns)
+    writer.writerow(distinct(answer.columns))
     for row in answer.rows():
         writer.writerow(["" if value is None else _plain(value) for value in row])
         if buffer.tell() > 1 << 16:

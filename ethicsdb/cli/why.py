@@ -22,10 +22,11 @@ SHOWN = 8  # differing fields; things that differ in more are just different
 def command(context: click.Context, run: str, item: str, json_: bool) -> None:
     """Show what an item's number rests on.
 
-    RUN is a run's id or its first digits; ITEM is a row of the data set or an item's id. Prints request, every try,
-    answer, verdicts and keys, and the identity field that makes it another row than the nearest stored one.
+    RUN is a run's id or its first digits; ITEM is a row of the source file (1 is the first) or an item's id. Prints
+    request, every try, answer, verdicts and keys, and the identity field that makes it another row than the nearest
+    stored one.
     """
-    registry = open_registry(context)
+    registry = open_registry(context, reads=True)
     told = registry.why(run, item)
     notices(registry)
     if json_:
@@ -40,7 +41,9 @@ def command(context: click.Context, run: str, item: str, json_: bool) -> None:
 
 def _sample(sample: dict[str, Any]) -> None:
     variant = f", {sample['variant']}" if sample["variant"] else ""
-    click.echo(f"\nrow {sample['row']}{variant}, sample {sample['sample_number']}")
+    click.echo(
+        f"\n{shown(sample['source_file'])}, row {sample['source_row']}{variant}, sample {sample['sample_number']}"
+    )
     _line("question", sample["question"])
     for message in _messages(sample["request"]):
         _line(f"sent ({message['role']})", message["content"])

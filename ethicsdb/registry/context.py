@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.declared import Declarations
-from ethicsdb.registry.ingest import Ingested, ingest, pending
+from ethicsdb.registry.ingest import Ingested, ingest, pending, shortened
 from ethicsdb.registry.migrations import is_current
 from ethicsdb.registry.mirror import MirrorRows, mirror_rows, mirrored
 from ethicsdb.registry.store import ForeignLockError, Store
+from ethicsdb.schemas.errors import NotFoundError
 from ethicsdb.schemas.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -44,11 +45,20 @@ class Context:
                 return Ingested()
         done = self._ingest()
         if done.deferred:
-            self.notice(
-                f"{self.store.path.name} is held open by another program; "
-                "nothing is lost, the next command will catch up"
-            )
+            self.notice(f"{done.deferred}; nothing is lost, the next command will catch up")
         return done
+
+    def has_database(self) -> bool:
+        """Whether there is a database, or journals to make it from."""
+        return self.store.exists() or any(self.store.journals.glob("*.jsonl"))
+
+    def see_database(self) -> None:
+        """For those who only read: raises NotFoundError where there is neither a database nor its journals yet."""
+        if not self.has_database():
+            raise NotFoundError(
+                f"There is no database at {self.store.path} yet; `ethicsdb quickstart` or `ethicsdb build DATASET` "
+                "makes it."
+            )
 
     def mirrored(self) -> MirrorRows:
         """The declarations as rows."""
@@ -76,7 +86,7 @@ class Context:
             yield self._current(stack)
 
     def _reader(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
-        with suppress(ForeignLockError):
+        try:
             if self.store.exists():
                 # One opening for the question and the query: opening is what a short query mostly costs.
                 with ExitStack() as attempt:
@@ -84,16 +94,22 @@ class Context:
                     if self._complete == self._looks() or self._is_complete(connection):
                         stack.push(attempt.pop_all())
                         return connection
-            if not self._ingest().deferred:
+            why = self._ingest().deferred
+            if not why:
                 return stack.enter_context(self.store.reader())
-        copy = stack.enter_context(self.folded_copy())
+        except ForeignLockError as error:
+            why = str(error)
+        copy = stack.enter_context(self.folded_copy(why))
         return stack.enter_context(copy.reader())
 
     def _current(self, stack: ExitStack) -> Store:
-        with suppress(ForeignLockError):
-            if not self._behind() or not self._ingest().deferred:
+        try:
+            why = self._ingest().deferred if self._behind() else ""
+            if not why:
                 return self.store
-        return stack.enter_context(self.folded_copy())
+        except ForeignLockError as error:
+            why = str(error)
+        return stack.enter_context(self.folded_copy(why))
 
     def _ingest(self) -> Ingested:
         sources = self._sources()
@@ -120,6 +136,11 @@ class Context:
         looks = self._looks()
         if not is_current(connection) or pending(self.store, connection):
             return False
+        for path in shortened(self.store, connection):
+            self.notice(
+                f"{path} is shorter than what the database has read from it: it was cut or replaced; put it back "
+                "from a copy. The database still has its rows, and a rebuild would lose them."
+            )
         if not mirrored(connection, self.mirrored()):
             return False
         self._complete = looks
@@ -138,14 +159,14 @@ class Context:
         return sizes, fingerprint(self.mirrored())
 
     @contextmanager
-    def folded_copy(self) -> Iterator[Store]:
-        """A temporary database folded from the journals, for while another program holds the file.
+    def folded_copy(self, why: str) -> Iterator[Store]:
+        """A temporary database folded from the journals, for where the file can't be brought up to them.
 
         It is kept while this object lives and folded again only when there is more to read.
         """
         from ethicsdb.registry.rebuild import fold
 
-        self.notice(f"{self.store.path.name} is held open by another program; reading its journals instead")
+        self.notice(f"{why}; reading its journals instead")
         sources = self._sources()
         if self._copy is None or self._copy[0] != sources:
             if self._copy is not None:

@@ -17,7 +17,7 @@ from ethicsdb.schemas.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Ingested", "ingest", "pending"]
+__all__ = ["Ingested", "ingest", "pending", "shortened"]
 
 ROWS_AT_ONCE = 50_000
 BYTES_AT_ONCE = 64_000_000  # of journal; texts can be long
@@ -29,7 +29,7 @@ class Ingested:
 
     rows: int = 0
     conflicts: int = 0
-    deferred: bool = False  # another program holds the file; the journals keep everything meanwhile
+    deferred: str = ""  # why the file could not be written; the journals keep everything meanwhile
     journals: list[str] = field(default_factory=list)
 
 
@@ -37,6 +37,12 @@ def pending(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
     """Journals with bytes that this database has not read yet."""
     offsets = dict(connection.execute("SELECT name, byte_offset FROM journal").fetchall())
     return [path for path in journal.paths(store.journals) if path.stat().st_size > offsets.get(path.name, 0)]
+
+
+def shortened(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
+    """Journals that are shorter than what this database has read from them: they were cut or replaced."""
+    offsets = dict(connection.execute("SELECT name, byte_offset FROM journal").fetchall())
+    return [path for path in journal.paths(store.journals) if path.stat().st_size < offsets.get(path.name, 0)]
 
 
 def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:
@@ -51,8 +57,8 @@ def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:
                 _ingest_one(connection, path, done)
             if rows is not None:
                 mirror(connection, rows)
-    except ForeignLockError:
-        done.deferred = True
+    except ForeignLockError as error:
+        done.deferred = str(error)
     return done
 
 

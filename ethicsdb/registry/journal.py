@@ -1,8 +1,11 @@
 """Journals: what happened is on disk before anything uses it.
 
 A journal is a file of JSON lines, one stage's own, named by the stage's fingerprint. Each line is a batch of rows for
-one table: `{"table": ..., "columns": [...], "rows": [[...], ...]}`. The database is a fold over all journals, which is
-why `ethicsdb rebuild` can make it anew. Lines are pure ASCII, so that a lone surrogate travels as its escape.
+one table: `{"sum": ..., "table": ..., "columns": [...], "rows": [[...], ...]}`. The database is a fold over all
+journals, which is why `ethicsdb rebuild` can make it anew. Lines are ASCII: a lone surrogate travels as its escape.
+
+`sum` is a checksum of the line and of the sum before it, so that a line that was altered, removed or moved is noticed.
+Lines without one stand only before all that have one: earlier versions wrote none.
 
 The file `.order` beside them lists journals as they were begun: where two bring one row, the earlier one's stays, in a
 rebuild as in the first reading.
@@ -19,7 +22,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ethicsdb.schemas.errors import StoreError
 
@@ -39,6 +42,8 @@ __all__ = [
 ROWS_A_LINE = 2000
 CHARACTERS_A_LINE = 4_000_000
 SUFFIX = ".jsonl"
+_START = b'{"sum":"'
+_SUM_LENGTH = 16  # hexadecimal digits
 ORDER = ".order"
 
 
@@ -49,15 +54,33 @@ class Batch(NamedTuple):
     columns: tuple[str, ...]
     rows: list[list[Any]]
 
-    def line(self) -> bytes:
-        """The journal line of this batch, newline included."""
+    def line(self, before: bytes) -> bytes:
+        """The journal line of this batch, newline included, after a line with the sum `before` (none: empty)."""
         body = {"table": self.table, "columns": self.columns, "rows": self.rows}
-        return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+        text = json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
+        return _START + _sum(before, text) + b'",' + text[1:] + b"\n"
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries."""
         for row in self.rows:
             yield dict(zip(self.columns, row, strict=True))
+
+
+def _sum(before: bytes, text: bytes) -> bytes:
+    return hashlib.blake2b(before + text, digest_size=_SUM_LENGTH // 2).hexdigest().encode("ascii")
+
+
+def _sum_of(line: bytes) -> bytes:
+    """The sum that a line says it has; empty where it has none."""
+    return line[len(_START) : len(_START) + _SUM_LENGTH] if line.startswith(_START) else b""
+
+
+def _fits(line: bytes, before: bytes) -> bool:
+    """Whether a line is as it was written, after the line that it was written after."""
+    told = _sum_of(line)
+    if not told:
+        return not before
+    return told == _sum(before, b"{" + line[len(_START) + _SUM_LENGTH + 2 : -1])
 
 
 def batches(table: str, records: Iterable[dict[str, Any]], size: int = ROWS_A_LINE) -> Iterator[Batch]:
@@ -120,9 +143,12 @@ def write_whole(path: Path, batches_: Iterable[Batch]) -> None:
     if path.exists():
         raise StoreError(f"{path} is there already and is never overwritten; `ethicsdb rebuild` reads it again")
     partial = path.with_name(f".{path.name}.partial")
+    before = b""
     with partial.open("wb") as stream:
         for batch in batches_:
-            stream.write(batch.line())
+            line = batch.line(before)
+            before = _sum_of(line)
+            stream.write(line)
         stream.flush()
         os.fsync(stream.fileno())
     _enlist(path)
@@ -142,6 +168,7 @@ class Journal:
         new = not path.exists()
         if new:
             _enlist(path)
+        self._before = b"" if new else _last_sum(path, path.stat().st_size)
         self._stream = path.open("ab")
         if new:
             _sync_folder(path.parent)
@@ -149,7 +176,9 @@ class Journal:
     def append(self, found: Iterable[Batch], *, sync: bool = True) -> None:
         """Write batches; with `sync` they are on the disk when this returns."""
         for batch in found:
-            self._stream.write(batch.line())
+            line = batch.line(self._before)
+            self._before = _sum_of(line)
+            self._stream.write(line)
         self._stream.flush()
         if sync:
             self.sync()
@@ -172,40 +201,62 @@ def _drop_torn_line(path: Path) -> int:
         return 0
     with path.open("r+b") as stream:
         size = stream.seek(0, os.SEEK_END)
-        position = size
-        while position > 0:
-            step = min(1 << 16, position)
-            stream.seek(position - step)
-            found = stream.read(step).rfind(b"\n")
-            if found >= 0:
-                position = position - step + found + 1
-                break
-            position -= step
+        position = _line_start(stream, size)
         if position < size:
             stream.truncate(position)
             os.fsync(stream.fileno())
         return size - position
 
 
+def _line_start(stream: BinaryIO, end: int) -> int:
+    """Where the line that reaches to `end` starts: after the last line end before it."""
+    position = end
+    while position > 0:
+        step = min(1 << 16, position)
+        stream.seek(position - step)
+        found = stream.read(step).rfind(b"\n")
+        if found >= 0:
+            return position - step + found + 1
+        position -= step
+    return 0
+
+
+def _last_sum(path: Path, end: int) -> bytes:
+    """The sum of the whole line that ends at `end`; empty at the file's beginning, or where the line has none."""
+    if end == 0:
+        return b""
+    with path.open("rb") as stream:
+        stream.seek(_line_start(stream, end - 1))
+        return _sum_of(stream.read(len(_START) + _SUM_LENGTH))
+
+
 def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, Batch]]:
     """Complete lines from a byte offset on, each with the offset after it; a torn last line is left alone.
 
     Raises:
-        StoreError: a line was changed by something else than this package.
+        StoreError: a line was changed, removed or moved by something else than this package.
     """
+    before = _last_sum(path, offset)
     with path.open("rb") as stream:
         stream.seek(offset)
         for line in stream:
             if not line.endswith(b"\n"):
                 return
-            batch = _batch(line)
+            batch = _batch(line) if _fits(line, before) else None
             if batch is None:
                 raise StoreError(
-                    f"{path}: the line at byte {offset} is damaged; put the file back from a copy. "
-                    "What was read before is still in the database."
+                    f"{path}: line {_number(path, offset)} is damaged, or lines before it are missing; put the file "
+                    "back from a copy. What was read before is still in the database."
                 )
+            before = _sum_of(line)
             offset += len(line)
             yield offset, batch
+
+
+def _number(path: Path, offset: int) -> int:
+    """The number of the line at an offset, 1 for the first."""
+    with path.open("rb") as stream:
+        return 1 + stream.read(offset).count(b"\n")
 
 
 def _batch(line: bytes) -> Batch | None:

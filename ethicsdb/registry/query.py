@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.sandbox import Answer, DatabaseBusyError, Limits, OutputFormat, run_sql
-from ethicsdb.schemas.errors import QueryError
 
 __all__ = ["query_database"]
 
@@ -23,18 +22,15 @@ def query_database(
     Where another program holds the file for writing, a copy folded from the journals answers instead.
 
     Raises:
-        QueryError: there is no database yet, or the statement was refused or failed.
+        NotFoundError: there is no database yet.
+        QueryError: the statement was refused or failed.
         QueryLimitError: it needed more time or memory than its limits.
     """
-    if not context.store.exists() and not any(context.store.journals.glob("*.jsonl")):
-        raise QueryError(
-            f"There is no database at {context.store.path} yet; "
-            "`ethicsdb quickstart` or `ethicsdb build DATASET` makes it."
-        )
+    context.see_database()
     limits = limits or Limits()
     try:
         with context.current() as store, store.shared():
             return run_sql(store.path, sql, limits=limits, output=output, output_format=output_format)
-    except DatabaseBusyError:  # the other program came in between
-        with context.folded_copy() as copy, copy.shared():
+    except DatabaseBusyError as error:  # the other program came in between
+        with context.folded_copy(str(error).rstrip(".")) as copy, copy.shared():
             return run_sql(copy.path, sql, limits=limits, output=output, output_format=output_format)

@@ -7,11 +7,12 @@ one. A gate lock in front keeps a stream of readers from starving a waiting writ
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from ethicsdb.schemas.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DamagedError", "ForeignLockError", "Store", "flock", "with_wal"]
+__all__ = ["DamagedError", "ForeignLockError", "NotWritableError", "Store", "flock", "unusable", "with_wal"]
 
 # Files are written so that DuckDB 1.5 clients can read them.
 STORAGE_VERSION = "v1.5.0"
@@ -29,6 +30,10 @@ NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "
 
 class ForeignLockError(StoreError):
     """Another program holds the database file open; ingest waits, reads go around."""
+
+
+class NotWritableError(ForeignLockError):
+    """The file or its folder is read-only here; reads go around, as with a foreign lock."""
 
 
 class DamagedError(StoreError):
@@ -60,16 +65,25 @@ class Store:
 
         Raises:
             ForeignLockError: another program holds the file.
+            NotWritableError: file or folder are read-only.
             StoreError: the file was written by a newer ethicsdb.
         """
         from ethicsdb.registry.migrations import migrate
 
+        self._see_writable()
         with self._locked(fcntl.LOCK_EX):
             if not self.exists():
                 self._create()
             with _connection(self.path, read_only=False) as connection:
                 migrate(connection)
                 yield connection
+
+    def _see_writable(self) -> None:
+        places = [self.path] if self.exists() else []
+        places += [next(each for each in (self.journals, *self.journals.parents) if each.exists()), self.path.parent]
+        for place in places:
+            if place.exists() and not os.access(place, os.W_OK):
+                raise NotWritableError(f"{place} can't be written to")
 
     def _create(self) -> None:
         """Make the file under another name first: a kill in between must not leave half a database under this one."""
@@ -121,7 +135,8 @@ class Store:
 
     @contextmanager
     def _locked(self, mode: int) -> Iterator[None]:
-        self.journals.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # where it can't be made, whoever needs it says so
+            self.journals.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             with flock(self.journals / ".gate", fcntl.LOCK_EX):
                 stack.enter_context(flock(self.journals / ".lock", mode))
@@ -135,8 +150,21 @@ def with_wal(path: Path) -> Path:
 
 @contextmanager
 def flock(path: Path, mode: int) -> Iterator[None]:
-    """Hold an advisory lock on a side file; the system releases it when the process dies."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Hold an advisory lock on a side file; the system releases it when the process dies.
+
+    In a read-only place a lock file that is there is locked all the same. Where none can be made, nothing is locked:
+    another, who may write there, is then kept off by DuckDB's own lock on the file that is being read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT):
+            raise
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            yield
+            return
     try:
         fcntl.flock(descriptor, mode)
         yield
@@ -157,14 +185,14 @@ def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
     except duckdb.IOException as error:
         if str(error).startswith("IO Error: Could not set lock on file"):
             raise ForeignLockError(f"{path.name} is held open by another program") from error
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     except duckdb.ConnectionException as error:
         # A notebook that has opened the file itself is a foreign client within this very process.
         if "different configuration" in str(error):
             raise ForeignLockError(f"{path.name} is held open by this program itself") from error
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     except duckdb.Error as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
@@ -177,7 +205,8 @@ def _connection(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
         connection.close()
 
 
-def _unusable(path: Path, error: Exception) -> StoreError:
+def unusable(path: Path, error: Exception) -> StoreError:
+    """Why a file can't be opened, in a sentence."""
     if path.is_dir():
         return StoreError(f"{path} is a folder; name a file in it for the database (--database or ETHICSDB_DATABASE)")
     told = str(error).splitlines()[0].replace(f'"{path}"', path.name)

@@ -24,7 +24,8 @@ def explain(context: Context, run: str, item: str) -> Record:
 
     Args:
         run: the run's id, or its first digits.
-        item: the row of the data set version, or the item's id or its first digits.
+        item: the row of the source file, 1 for the first (`FILE:ROW` where there are several files), or the item's id
+            or its first digits.
 
     Returns:
         run, item, samples: for each asked-for sample its request, tries, answer, verdicts with labels, keys, and
@@ -40,9 +41,11 @@ def explain(context: Context, run: str, item: str) -> Record:
         told = _records(connection, "why_run", {"run": run_id})[0]
         rows = _records(connection, "why_items", {"run": run_id, "item": item.removeprefix(TAG)})
         if not rows:
-            raise NotFoundError(f"Run {run} has no item `{item}`; give a row number or an item id.")
+            raise NotFoundError(
+                f"Run {run} has no item `{item}`; give a row of the source file (1 is the first) or an item id."
+            )
         if len({row["item_id"] for row in rows}) > 1:
-            raise NotFoundError(f"`{item}` fits several items of run {run}; give more digits.")
+            raise NotFoundError(f"`{item}` fits several items of run {run}; give FILE:ROW, or more digits of an id.")
         samples = [_sample(connection, told, row) for row in rows]
     return {"run": _spelled(told), "item": rows[0]["item_id"], "samples": samples}
 
@@ -68,6 +71,8 @@ def _sample(connection: duckdb.DuckDBPyConnection, run: Record, row: Record) -> 
     stored = _records(connection, "why_neighbours", place)
     return {
         "row": row["row"],
+        "source_file": row["source_file"],
+        "source_row": row["source_row"],
         "sample_number": row["sample_number"],
         "variant": row["variant"],
         "question": row["question"],
