@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support import declare, opened, questions, rows_of, run, started, write_csv
 
+from ethicsdb.registry.journal import Journal, read_lines
 from ethicsdb.runners.generate import Settings
 
 # The same question in two areas is two items and one request; a row without text can't be asked.
@@ -69,11 +70,19 @@ def test_what_a_stop_left_is_pending(tmp_path: Path) -> None:
     registry.run("small", model="ngram-refusing", judge="refusal_rules")
     folder = tmp_path / "benchmarks.db.journal"
     (journal,) = folder.glob("answers-*")
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    answers = [line for line in lines if '"response"' in line[:200] and '"text"' in line]
-    assert len(answers) == len(questions(4))
-    kept = [line for line in lines if line not in answers[5:]]
-    journal.write_text("".join(kept), encoding="utf-8")
+    found = [batch for _, batch in read_lines(journal)]
+    answers = [batch for batch in found if batch.table == "response"]
+    assert sum(len(batch.rows) for batch in answers) == len(questions(4))
+    left = 5
+    journal.unlink()
+    log = Journal(journal)
+    for batch in found:
+        rows = batch.rows
+        if batch.table == "response":
+            rows = rows[:left]
+            left -= len(rows)
+        log.append([batch._replace(rows=rows)] if rows else [])
+    log.close()
     for verdicts in folder.glob("verdicts-*"):
         verdicts.unlink()
     for file in (tmp_path / "benchmarks.db",):

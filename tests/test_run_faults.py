@@ -59,6 +59,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry,
 
 
 def row_of(mark: str) -> int:
+    """From 0 on, as rows of a version are numbered; the file's rows count from 1."""
     return list(FAULTS).index(mark)
 
 
@@ -77,7 +78,7 @@ def test_every_fault_has_its_outcome_and_every_call_is_counted(
     registry, endpoint, run = faulty
     status, code, tries = FAULTS[mark]
     assert answers(registry)[row_of(mark)][:3] == [status, code, tries]
-    told = registry.why(run, str(row_of(mark)))["samples"][0]
+    told = registry.why(run, str(row_of(mark) + 1))["samples"][0]
     assert [each["try_number"] for each in told["tries"]] == list(range(1, tries + 1))
     assert endpoint.texts().count(mark) == tries
 
@@ -106,7 +107,7 @@ def test_the_rest_goes_on_and_all_add_up(faulty: tuple[Registry, Endpoint, str])
 
 def test_empty_answer_is_read_by_the_rules(faulty: tuple[Registry, Endpoint, str]) -> None:
     registry, _, run = faulty
-    told = registry.why(run, str(row_of("[[empty]]")))["samples"][0]
+    told = registry.why(run, str(row_of("[[empty]]") + 1))["samples"][0]
     assert told["tries"][0]["text"] == ""
     assert told["verdicts"][0]["labels"] == "manner=empty, refusal=no"
 
@@ -120,7 +121,7 @@ def test_long_answer_is_stored_whole(faulty: tuple[Registry, Endpoint, str]) -> 
 
 def test_answer_that_was_cut_off_is_flagged_and_judged(faulty: tuple[Registry, Endpoint, str]) -> None:
     registry, _, run = faulty
-    told = registry.why(run, str(row_of("[[cut]]")))["samples"][0]
+    told = registry.why(run, str(row_of("[[cut]]") + 1))["samples"][0]
     assert (told["tries"][0]["flags"], told["tries"][0]["finish_reason"]) == ("cut_off", "length")
     assert [verdict["status"] for verdict in told["verdicts"]] == ["parsed"]
 
@@ -139,12 +140,12 @@ def test_odd_texts_survive_both_ways(faulty: tuple[Registry, Endpoint, str]) -> 
 @pytest.mark.parametrize("mark", ["[[ansi]]", "[[surrogate]]", f"[[echo]]{ODD}"])
 def test_why_shows_odd_texts_harmlessly(faulty: tuple[Registry, Endpoint, str], mark: str) -> None:
     registry, _, run = faulty
-    shown = execute("why", run, str(row_of(mark)), cwd=registry.context.store.path.parent)
+    shown = execute("why", run, str(row_of(mark) + 1), cwd=registry.context.store.path.parent)
     assert shown.code == 0
     assert not [each for each in shown.out if each != "\n" and not each.isprintable() and each != "\ufffd"]
     if mark == "[[ansi]]":
         assert "\\x1b[31mred\\x1b[0m" in shown.out
-    told = execute("why", run, str(row_of(mark)), "--json", cwd=registry.context.store.path.parent)
+    told = execute("why", run, str(row_of(mark) + 1), "--json", cwd=registry.context.store.path.parent)
     assert told.json()["samples"][0]["tries"][0]["status"] == "completed"
 
 

@@ -119,14 +119,14 @@ def test_change_that_could_change_answers_asks_for_all_of_them(world: World, fie
     assert new["asked"] == (N if field != "model.id" else 0)
     if field == "model.id":
         assert world.endpoint.count("target-2") == N
-    nearest = registry.why(run, "0")["samples"][0]["nearest"]
+    nearest = registry.why(run, "1")["samples"][0]["nearest"]
     assert list(nearest["differs"]) == [field]
 
 
 def test_samples_are_drawn_beyond_the_first(world: World) -> None:
     registry, run, new = world.run(world.base, settings=Settings(samples=2))
     assert (new["run"], new["verdict"], new["asked"]) == (1, N, N)
-    first, second = registry.why(run, "0")["samples"]
+    first, second = registry.why(run, "1")["samples"]
     assert second["nearest"]["differs"] == {"sample_number": [1, 0]}
     assert first["response_key"] == second["nearest"]["response_key"]
 
@@ -135,7 +135,7 @@ def test_changed_row_asks_for_that_row(world: World) -> None:
     texts = (*TEXTS[:2], "Third question, in other words?", TEXTS[3])
     registry, run, new = world.run(world.base, *texts)
     assert new == {"run": 1, "verdict": 1, "asked": 1, "judged": 1}
-    nearest = registry.why(run, "2")["samples"][0]["nearest"]
+    nearest = registry.why(run, "3")["samples"][0]["nearest"]
     assert nearest["differs"] == {"question": ["Third question, in other words?", TEXTS[2]]}
     # The first version is there under its name, and costs nothing.
     reference = next(version for version in registry.versions("small") if version.number == 1)
@@ -164,7 +164,7 @@ READ_AGAIN = {
 
 def judged_by(registry: Registry, run: str, mark: str) -> dict[str, Any]:
     """What `why` says of a judge beside its nearest other."""
-    sample = registry.why(run, "0")["samples"][0]
+    sample = registry.why(run, "1")["samples"][0]
     at = next(n for n, verdict in enumerate(sample["verdicts"]) if verdict["judge_fingerprint"] == mark)
     found: dict[str, Any] = sample["judges"][at]
     return found

@@ -98,7 +98,7 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
     _check_writer(what, lines, judge.model)
     content = content_mark(lines)
     if what.model is not None:
-        _check_model(context, what, content)
+        _check_model(context, target, what, content)
     mark = fingerprint(
         ["judge outputs", content, target.benchmark.name, target.benchmark.major, target.version.fingerprint,
          what.model, what.revision or "unknown", what.rows_of, judge.identity.fingerprint]
@@ -139,20 +139,21 @@ def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new:
     return Imported(what.path.stem, new, len(judged), dict(counts), aligned, len(lines), missing, warnings)
 
 
-def _check_model(context: Context, what: JudgeOutputs, content: str) -> None:
+def _check_model(context: Context, target: Target, what: JudgeOutputs, content: str) -> None:
     """One file of outputs is about one model's answers."""
     if not str(what.model).strip():
         raise SourceError(f"--model is empty; name the model whose answers were judged. {OUTCOME}")
     if what.same_outputs:
         return
-    parameters = {"content": content, "model": what.model, "revision": what.revision or "unknown"}
+    parameters: dict[str, Any] = {"content": content, "model": what.model, "revision": what.revision or "unknown"}
+    parameters |= {"benchmark": target.benchmark.name, "major": target.benchmark.major}
     with context.reading() as connection:
         found = connection.execute(read_sql("outputs_of_others"), parameters).fetchone()
     if found:
         raise SourceError(
             f"{what.path.name}: these very outputs were imported as those about `{found[0]}` (revision {found[1]}). "
             f"If that name was wrong, take it back first (`ethicsdb withdraw {short(found[2])}`); if both are meant, "
-            f"say --same-outputs if both are meant. {OUTCOME}"
+            f"say --same-outputs. {OUTCOME}"
         )
 
 
