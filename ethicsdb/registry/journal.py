@@ -33,6 +33,7 @@ __all__ = [
     "copy_all",
     "journal_lock",
     "journal_name",
+    "missing",
     "paths",
     "read_lines",
     "read_tables",
@@ -262,6 +263,8 @@ def _number(path: Path, offset: int) -> int:
 def _batch(line: bytes) -> Batch | None:
     try:
         body = json.loads(line)
+        if "sum" in body and not _sum_of(line):
+            return None  # written again by another program: its sum no longer says anything
         batch = Batch(body["table"], tuple(body["columns"]), body["rows"])
         return batch if all(len(row) == len(batch.columns) for row in batch.rows) else None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -277,6 +280,13 @@ def paths(folder: Path) -> list[Path]:
     begun = {name: number for number, name in reversed(list(enumerate(names)))}
     found = [path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith(".")]
     return sorted(found, key=lambda path: (begun.get(path.name, len(names)), path.name))
+
+
+def missing(folder: Path) -> list[str]:
+    """Names of journals that were begun and have no file: removed since, or a kill came before their first byte."""
+    order = folder / ORDER
+    names = order.read_text(encoding="utf-8").splitlines() if order.exists() else []
+    return [name for name in dict.fromkeys(names) if not (folder / name).exists()]
 
 
 def copy_all(folder: Path, to: Path) -> None:
