@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import json
 import os
 import resource
@@ -13,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from support import (
     COMMAND,
@@ -432,7 +435,44 @@ def test_json_that_strict_readers_take(tmp_path: Path) -> None:
             "z": "2023-12-31T22:00:00Z", "t": "2024-01-01T00:00:00Z", "i": "P0M3DT7200S", "d": "1.50", "b": "6162",
         }
     ]  # fmt: skip
-    assert run("sql", "--csv", "select 1 as a, 2 as a", cwd=tmp_path).out.splitlines()[0] == "a,a_1"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("INTERVAL '3661.123456 seconds'", "P0M0DT3661.123456S"),
+        ("INTERVAL '-3 days -0.5 seconds'", "P0M-3DT-0.5S"),
+        ("[INTERVAL 1 MONTH]", ["P1M0DT0S"]),
+        ("170141183460469231731687303715884105727::HUGEINT", 170141183460469231731687303715884105727),
+        ("340282366920938463463374607431768211455::UHUGEINT", "340282366920938463463374607431768211455"),
+        ("[1.50::DECIMAL(38, 20)]", ["1.50000000000000000000"]),
+        ("{'b': 'ab'::BLOB, 'z': TIMESTAMPTZ '2024-01-01 00:00:00+02'}", {"b": "6162", "z": "2023-12-31T22:00:00Z"}),
+        ("{'d': DATE '2024-01-02', 't': TIME '01:02:03'}", {"d": "2024-01-02", "t": "01:02:03"}),
+        ("MAP {1.5::DOUBLE: 'nan'::DOUBLE}", [[1.5, "NaN"]]),
+        ("MAP {['ab'::BLOB]: DATE '2024-01-02'}", [[["6162"], "2024-01-02"]]),
+        ("'2f1a5a0c-58ee-4e2b-8a6e-8f2c6f2f9d11'::UUID", "2f1a5a0c-58ee-4e2b-8a6e-8f2c6f2f9d11"),
+        ("union_value(k := '-inf'::DOUBLE)", "-Infinity"),
+        ("['中文', NULL]", ["中文", None]),
+    ],
+)
+def test_every_type_has_its_form(shared: Path, query: str, told: Any) -> None:
+    """In JSON as a value, and in CSV and tables with what is nested as JSON in a cell."""
+    done = run("sql", "--json", f"select {query} as x", cwd=shared)
+    assert done.json() == [{"x": told}]
+    if isinstance(told, (list, dict)) or str(told).startswith("P"):
+        cell = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        (_, (written,)) = csv.reader(io.StringIO(run("sql", "--csv", f"select {query}", cwd=shared).out))
+        assert written == cell
+        assert cell in run("sql", f"select {query}", cwd=shared).out
+
+
+def test_no_column_is_lost_to_another_of_its_name(shared: Path, tmp_path: Path) -> None:
+    query = "select 1 as a, 2 as a, 3 as a_1, 4 as a"
+    told = ["a", "a_2", "a_1", "a_3"]
+    assert run("sql", "--json", query, cwd=shared).json() == [dict(zip(told, [1, 2, 3, 4], strict=True))]
+    assert run("sql", "--csv", query, cwd=shared).out.splitlines() == [",".join(told), "1,2,3,4"]
+    assert run("sql", "--parquet", tmp_path / "a.parquet", query, cwd=shared).code == 0
+    assert pyarrow.parquet.read_schema(tmp_path / "a.parquet").names == told
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from ethicsdb.cli.values import plain
 
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
@@ -45,37 +45,15 @@ def notices(registry: Registry) -> None:
 
 
 def as_json(value: Any) -> str:
-    """JSON with text as it is; times in ISO form.
+    """JSON with text as it is; see `ethicsdb.cli.values` for what JSON has no kinds for.
 
     Lone surrogates keep their escape, and where standard output can't show all of Unicode, so does all that is not
     ASCII.
     """
 
-    def other(each: Any) -> Any:
-        if isinstance(each, datetime):
-            return each.isoformat().removesuffix("+00:00") + "Z"  # all times are UTC
-        if isinstance(each, (bytes, bytearray)):
-            return each.hex()
-        return str(each)
-
-    plain = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    text = json.dumps(_finite(value), ensure_ascii=plain, indent=2, default=other, allow_nan=False)
+    ascii_ = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    text = json.dumps(plain(value), ensure_ascii=ascii_, indent=2, allow_nan=False)
     return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
-
-
-def _finite(value: Any) -> Any:
-    """The value without what JSON can not say: NaN and infinities become texts, intervals ISO 8601 durations."""
-    if hasattr(value, "__dataclass_fields__"):
-        value = vars(value)
-    if hasattr(value, "nanoseconds") and hasattr(value, "months"):
-        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:g}S"
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(_finite(key)): _finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return value
 
 
 def shown(value: Any, width: int = 60) -> str:

@@ -37,9 +37,7 @@ class Context:
     notices: list[str] = field(default_factory=list)  # things that a person should hear, once each
     # How file and journals looked when the file was last known to lack nothing. Opening it costs tens of milliseconds.
     _complete: Any = field(default=None, init=False, repr=False)
-    _copy: Any = field(
-        default=None, init=False, repr=False
-    )  # made from what, the copy, is the file in it
+    _copy: Any = field(default=None, init=False, repr=False)  # made from what, the copy, is the file in it
 
     def catch_up(self) -> Ingested:
         """Bring the database up to its journals; a foreign lock only defers it, with a notice."""
