@@ -19,6 +19,8 @@ import pyarrow.parquet
 import pytest
 from support import (
     COMMAND,
+    DATASET,
+    DECLARATIONS,
     SAFE,
     UNSAFE,
     Ran,
@@ -36,6 +38,7 @@ from support import (
 )
 
 from ethicsdb.cli.main import COMMANDS
+from ethicsdb.registry.journal import Journal, batches
 
 # With every name that a person might mistype; commands about runs and models have tests of their own.
 READING = {
@@ -409,12 +412,39 @@ def test_a_read_only_folder_is_read(read_only: Path, locks: bool) -> None:
     assert (asked.returncode, json.loads(asked.stdout or "0")) == (0, [{"n": 12}]), asked.stderr
     assert bound(read_only, "leaderboard", "small").returncode == 0
     assert bound(read_only, "versions", "small").returncode == 0
-    # Declarations of one's own are mirrored in a copy, since the file stays as it is.
     assert bound(read_only, "--declarations", "/nowhere", "runs").returncode == 1
-    built = bound(read_only, "build", "sample_safety_en")
-    assert built.returncode == 1
-    assert "Traceback" not in built.stderr
+    for arguments in (["build", "sample_safety_en"], ["rebuild"]):
+        done = bound(read_only, *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert "held open" not in done.stderr
     assert sorted(read_only.rglob("*")) == before
+
+
+def test_a_read_only_file_is_read_as_a_copy_where_it_is_behind(read_only: Path, tmp_path_factory: Any) -> None:
+    """Declarations that it does not have yet, and no journals beside it, as when a file was passed on alone."""
+    read_only.chmod(0o755)
+    shutil.rmtree(read_only / "benchmarks.db.journal")
+    read_only.chmod(0o555)
+    mine = declare(tmp_path_factory.mktemp("mine"), *DECLARATIONS, {**DATASET, "name": "mine"})
+    query = "select count(*) as rows, (select count(*) from dataset where name = 'mine') as mine from membership"
+    asked = bound(read_only, "--declarations", str(mine), "sql", "--json", query)
+    assert (asked.returncode, json.loads(asked.stdout or "0")) == (0, [{"rows": 12, "mine": 1}]), asked.stderr
+    assert "benchmarks.db can't be written to; reading a copy that is up to its journals instead" in asked.stderr
+    assert [path.name for path in read_only.iterdir() if "benchmarks" in path.name] == ["benchmarks.db"]
+
+
+def test_rows_that_a_read_only_file_has_not_read_yet_are_there(read_only: Path) -> None:
+    read_only.chmod(0o755)
+    folder = read_only / "benchmarks.db.journal"
+    folder.chmod(0o755)
+    log = Journal(folder / "more.jsonl")
+    log.append(batches("item", [{"item_id": "x", "kind": "safety_question", "dataset": "small"}]))
+    log.close()
+    folder.chmod(0o555)
+    read_only.chmod(0o555)
+    asked = bound(read_only, "sql", "--json", "select kind from item where item_id = 'x'")
+    assert json.loads(asked.stdout or "0") == [{"kind": "safety_question"}], asked.stderr
 
 
 def test_json_that_strict_readers_take(tmp_path: Path) -> None:

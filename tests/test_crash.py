@@ -429,7 +429,7 @@ def test_a_journal_that_is_gone_is_told_by_every_command(tmp_path: Path) -> None
     for arguments in (["leaderboard", "small"], ["build", "sample_safety_en"], ["sql", "from integrity"]):
         done = run(*arguments, cwd=tmp_path)
         assert done.code == 0
-        assert f"{path} is gone; put it back from a copy. The database still has its rows" in done.err
+        assert f"{path} is gone; put it back from a copy. The database still has the rows" in done.err
     assert before["membership"][0] < opened(tmp_path).checksums()["membership"][0]
 
 

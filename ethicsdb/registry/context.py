@@ -156,9 +156,12 @@ class Context:
         looks = self._looks()
         if not is_current(connection):
             return False
-        for path, what in cut(self.store, connection):
+        lacking = cut(self.store, connection)
+        if lacking:
+            path, what = lacking[0]
+            more = f", and {len(lacking) - 1:,} more journals lack what was read" if len(lacking) > 1 else ""
             self.notice(
-                f"{path} {what}; put it back from a copy. The database still has its rows; nothing else has them."
+                f"{path} {what}{more}; put it back from a copy. The database still has the rows; nothing else has them."
             )
         if pending(self.store, connection) or not mirrored(connection, self.mirrored()):
             return False

@@ -96,8 +96,10 @@ def rebuild(store: Store, rows: MirrorRows) -> dict[str, tuple[int, str]]:
 
     Raises:
         ForeignLockError: another program holds the file.
+        NotWritableError: file or folder are read-only.
         StoreError: a journal is damaged, cut or gone, or the new file would lack rows, tables or views of the old one.
     """
+    store.see_writable()
     with suppress(DamagedError):
         if store.exists() and ingest(store, rows).deferred:
             raise _held(store)
