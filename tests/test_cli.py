@@ -11,7 +11,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,10 @@ from support import (
     write_csv,
 )
 
+from ethicsdb import Registry
 from ethicsdb.cli.main import COMMANDS
 from ethicsdb.registry.journal import Journal, batches
+from ethicsdb.schemas.errors import NotFoundError
 
 # With every name that a person might mistype; commands about runs and models have tests of their own.
 READING = {
@@ -361,6 +363,8 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 WITHOUT_DATABASE = (
     ["leaderboard", "small"], ["runs"], ["sql", "select 1"], ["report", "small"], ["agreement", "small"],
     ["why", "abc", "1"], ["diff", "small@v1", "small@v2"], ["withdraw", "abc"],
+    ["judge", "abc", "--judge", "small_judge"], ["run", "small", "--model", "judge-1"],
+    ["import", "ethicsdb.d/small.yaml", "--as", "labels", "--benchmark", "small"],
 )  # fmt: skip
 
 
@@ -370,6 +374,38 @@ def test_commands_that_read_make_no_database(tmp_path: Path, arguments: list[str
     before = sorted(tmp_path.rglob("*"))
     said = sentence(run(*arguments, cwd=tmp_path))
     assert said.startswith(f"error: There is no database at {tmp_path / 'benchmarks.db'} yet; ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_calls_that_read_make_no_database(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "benchmarks.db", [declare(tmp_path)])
+    before = sorted(tmp_path.rglob("*"))
+    calls: dict[str, Callable[[], object]] = {
+        "runs": registry.runs,
+        "checksums": registry.checksums,
+        "leaderboard": lambda: registry.leaderboard("small"),
+        "outcomes": lambda: registry.outcomes("small"),
+        "agreement": lambda: registry.agreement("small"),
+        "build_report": lambda: registry.build_report("small"),
+        "diff": lambda: registry.diff("small@v1", "small@v2"),
+        "why": lambda: registry.why("abc", "1"),
+        "sql": lambda: registry.sql("select 1"),
+    }
+    for name, call in calls.items():
+        with pytest.raises(NotFoundError, match="There is no database at"):
+            call()
+        assert sorted(tmp_path.rglob("*")) == before, name
+    assert registry.versions("small") == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["show", "small"], ["check"], ["versions", "small"]], ids=lambda given: given[0]
+)
+def test_declarations_are_read_without_a_database(tmp_path: Path, arguments: list[str]) -> None:
+    declare(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*arguments, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
     assert sorted(tmp_path.rglob("*")) == before
 
 

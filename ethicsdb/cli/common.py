@@ -23,19 +23,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
 
 
-def open_registry(context: click.Context, *, reads: bool = False) -> Registry:
-    """The registry that the command's options name.
-
-    Args:
-        reads: the command only reads a database, so that there has to be one; it makes none.
-    """
+def open_registry(context: click.Context) -> Registry:
+    """The registry that the command's options name."""
     from ethicsdb.api import Registry
 
     options = context.find_root().obj
-    registry = Registry(options["database"], options["declarations"] or None)
-    if reads:
-        registry.context.see_database()
-    return registry
+    return Registry(options["database"], options["declarations"] or None)
 
 
 def notices(registry: Registry) -> None:

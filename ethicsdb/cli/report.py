@@ -22,7 +22,7 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
 
     DATASET is `NAME` for the newest version or `NAME@v1`. In SQL: the table `build_report`.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     everything = registry.build_report(dataset)
     entries = [entry for entry in everything if code in (None, entry["code"])]
     notices(registry)

@@ -26,7 +26,7 @@ def command(context: click.Context, run: str, item: str, json_: bool) -> None:
     request, every try, answer, verdicts and keys, and the identity field that makes it another row than the nearest
     stored one.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     told = registry.why(run, item)
     notices(registry)
     if json_:

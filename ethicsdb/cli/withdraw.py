@@ -21,7 +21,7 @@ def command(context: click.Context, name: str, undo: bool, json_: bool) -> None:
     NAME is an import's name, or a run's id or its first digits. Nothing is deleted: the rows stay, and --undo puts them
     back.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     kind, found, new = registry.withdraw(name, undo=undo)
     notices(registry)
     if json_:

@@ -53,8 +53,8 @@ class Context:
         """Whether there is a database, or journals to make it from."""
         return self.store.exists() or any(self.store.journals.glob("*.jsonl"))
 
-    def see_database(self) -> None:
-        """For those who only read: raises NotFoundError where there is neither a database nor its journals yet."""
+    def _see_database(self) -> None:
+        """Who reads makes no database: a mistyped path would leave an empty one behind, which answers everything."""
         if not self.has_database():
             raise NotFoundError(
                 f"There is no database at {self.store.path} yet; `ethicsdb quickstart` or `ethicsdb build DATASET` "
@@ -91,7 +91,11 @@ class Context:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The database as the journals and declarations have it, for one query's time."""
+        """The database as the journals and declarations have it, for one query's time.
+
+        Raises:
+            NotFoundError: there is no database yet.
+        """
         with ExitStack() as stack:
             yield self._reader(stack)
 
@@ -101,11 +105,15 @@ class Context:
 
         Where another program holds the file, a copy is folded from the journals instead: the journals are the record,
         the file only its index.
+
+        Raises:
+            NotFoundError: there is no database yet.
         """
         with ExitStack() as stack:
             yield self._current(stack)
 
     def _reader(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
+        self._see_database()
         try:
             if self.store.exists():
                 # One opening for the question and the query: opening is what a short query mostly costs.
@@ -123,6 +131,7 @@ class Context:
         return stack.enter_context(copy.reader())
 
     def _current(self, stack: ExitStack) -> Store:
+        self._see_database()
         try:
             why = self._ingest().deferred if self._behind() else ""
             if not why:
