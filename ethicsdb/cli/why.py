@@ -22,9 +22,9 @@ SHOWN = 8  # differing fields; things that differ in more are just different
 def command(context: click.Context, run: str, item: str, json_: bool) -> None:
     """Show what an item's number rests on.
 
-    RUN is a run's id or its first digits; ITEM is a row of the source file (1 is the first) or an item's id. Prints
-    request, every try, answer, verdicts and keys, and the identity field that makes it another row than the nearest
-    stored one.
+    RUN is a run's id or its first digits; ITEM is a row of the source file as `report` counts them (1 is the first;
+    FILE:ROW where there are several files), or an item's id or its first digits. Prints request, every try, answer,
+    verdicts and keys, and the identity field that makes it another row than the nearest stored one.
     """
     registry = open_registry(context)
     told = registry.why(run, item)
@@ -41,9 +41,8 @@ def command(context: click.Context, run: str, item: str, json_: bool) -> None:
 
 def _sample(sample: dict[str, Any]) -> None:
     variant = f", {sample['variant']}" if sample["variant"] else ""
-    click.echo(
-        f"\n{shown(sample['source_file'])}, row {sample['source_row']}{variant}, sample {sample['sample_number']}"
-    )
+    # As the command takes it.
+    click.echo(f"\n{sample['source_file']}:{sample['source_row']}{variant}, sample {sample['sample_number']}")
     _line("question", sample["question"])
     for message in _messages(sample["request"]):
         _line(f"sent ({message['role']})", message["content"])
