@@ -268,6 +268,51 @@ def test_texts_can_not_move_the_cursor(texts: Path) -> None:
     assert "bell \\x07 \\x1b[31m" in out
 
 
+EVIL = "\x1b]0;x\x07\x1b[2J\x9b\u202e\u2028"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which all that others may name or write moves the cursor."""
+    folder = tmp_path_factory.mktemp("hostile")
+    titles = [{**each, "title": f"{EVIL}title"} if "title" in each else each for each in DECLARATIONS]
+    declare(folder, *titles)
+    registry = opened(folder)
+    for number, name in enumerate(("one", "two")):
+        rows = [("1", "Lies", "original", f"{EVIL}question {number}? ", "")]
+        registry.build("small", write_csv(folder / f"{EVIL}{name}.csv", rows))
+    outputs = judged(folder / "out.jsonl", [f"{SAFE} {EVIL}"])
+    registry.import_judge_outputs(outputs, benchmark="small", judge="small_judge", model=f"{EVIL}M", revision=EVIL)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"], ["show", "small"], ["versions", "small"], ["report", "small"], ["diff", "small@v1", "small@v2"],
+        ["runs"], ["leaderboard", "small"], ["leaderboard", "small", "--slice", "risk_area"], ["why", "RUN", "1"],
+        ["sql", f'select question, source_file as "{EVIL}\n\t{EVIL}" from safety_question, membership'],
+        ["withdraw", "RUN"],
+    ],
+    ids=lambda given: given[0],
+)  # fmt: skip
+def test_nothing_that_others_wrote_moves_the_cursor(hostile: Path, arguments: list[str]) -> None:
+    (row,) = opened(hostile).runs()
+    digits = row["run_id"].partition(":")[2]
+    done = run(*[digits if each == "RUN" else each for each in arguments], cwd=hostile)
+    assert done.code == 0
+    assert not (set(EVIL) - set("]0;x[2J")) & set(done.out + done.err)
+    if arguments[0] not in ("show", "withdraw"):
+        assert "\\x1b" in done.out
+
+
+def test_what_is_wrong_with_a_declaration_moves_no_cursor(tmp_path: Path) -> None:
+    declare(tmp_path, {**DATASET, f"{EVIL}key": 1}, {**DATASET, "name": "other", "access": EVIL})
+    done = run("check", cwd=tmp_path)
+    assert done.code == 1
+    assert not (set(EVIL) - set("]0;x[2J")) & set(done.out + done.err)
+
+
 def test_columns_line_up_with_wide_characters(texts: Path) -> None:
     from rich.cells import cell_len
 

@@ -15,10 +15,10 @@ from ethicsdb.cli.values import plain
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
 
-__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "shown"]
+__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "say", "shown", "visible"]
 
-# Control characters could move the cursor or colour the screen; texts of models must not.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters could move the cursor, colour the screen or turn a line around; texts of models must not.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
 
@@ -34,7 +34,7 @@ def open_registry(context: click.Context) -> Registry:
 def notices(registry: Registry) -> None:
     """Say on stderr what a person should hear."""
     for sentence in registry.context.notices:
-        click.echo(f"note: {sentence}", err=True)
+        say(f"note: {sentence}", err=True)
 
 
 def as_json(value: Any) -> str:
@@ -49,11 +49,26 @@ def as_json(value: Any) -> str:
     return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
 
 
+def visible(text: str) -> str:
+    """Text with control characters as their escapes; newlines and tabs stay."""
+
+    def escape(hit: re.Match[str]) -> str:
+        code = ord(hit[0])
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _CONTROL.sub(escape, text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print text that may hold what came from a file or a model."""
+    click.echo(visible(text), err=err)
+
+
 def shown(value: Any, width: int = 60) -> str:
     """A value as a cell: one line, no control characters, cut with an ellipsis."""
     if value is None:
         return "–"
-    text = _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", " ".join(str(value).split()))
+    text = visible(" ".join(str(value).split()))
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -70,7 +85,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     """
     from rich.cells import cell_len
 
-    lines = [list(header), *[list(row) for row in rows]]
+    lines = [[visible(re.sub(r"[\n\t]", " ", cell)) for cell in line] for line in (header, *rows)]
     widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
 
     def text(line: list[str]) -> str:
@@ -81,7 +96,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
         return "  ".join(cells).rstrip()
 
     if title:
-        click.echo(click.style(_CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", title), bold=True))
+        click.echo(click.style(visible(title), bold=True))
     click.echo(text(lines[0]))
     click.echo("  ".join("─" * width for width in widths))
     for line in lines[1:]:

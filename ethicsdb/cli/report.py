@@ -6,7 +6,7 @@ from collections import Counter
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry, print_table, shown
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, print_table, say, shown
 
 __all__ = ["command"]
 
@@ -34,7 +34,7 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
         click.echo(f"no entry has the code `{code}`; there are {codes}" if codes else "every row was taken as it is")
         return
     for (severity, each), count in Counter((entry["severity"], entry["code"]) for entry in entries).items():
-        click.echo(f"{severity}: {count:,} {each}")
+        say(f"{severity}: {count:,} {each}")
     listed = entries[:rows] if rows else entries
     if listed:
         click.echo()

@@ -93,7 +93,8 @@ def _print(answer: Answer, limit: int) -> None:
         rows.append([shown(_cell(value), 80) for value in row])
     # Numbers flush right, wherever they stand.
     numeric = [any(word in kind.upper() for word in NUMBERS) for kind in answer.types]
-    widths = [max([len(cell) for cell in column]) for column in zip(answer.columns, *rows, strict=True)]
+    header = [shown(name, 80) for name in answer.columns]
+    widths = [max([len(cell) for cell in column]) for column in zip(header, *rows, strict=True)]
     padded = [[c.rjust(w) if n else c for c, w, n in zip(row, widths, numeric, strict=True)] for row in rows]
-    print_table("", answer.columns, padded, left=len(answer.columns))
+    print_table("", header, padded, left=len(answer.columns))
     click.echo(f"({len(rows) + more:,} rows{f', {more:,} not shown: --rows 0' if more else ''})")

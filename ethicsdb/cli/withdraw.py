@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, say
 from ethicsdb.schemas.fingerprint import short
 
 __all__ = ["command"]
@@ -29,4 +29,4 @@ def command(context: click.Context, name: str, undo: bool, json_: bool) -> None:
         return
     state = "stands on the boards" if undo else "is withdrawn"
     shown = short(found) if kind == "run" else found
-    click.echo(f"{kind} {shown} {state}{' again' if undo and new else '' if new else ' already'}")
+    say(f"{kind} {shown} {state}{' again' if undo and new else '' if new else ' already'}")
