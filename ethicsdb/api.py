@@ -34,7 +34,7 @@ class Registry:
 
     Args:
         database: the DuckDB file; default: `ETHICSDB_DATABASE`, `./ethicsdb.toml`, or `./benchmarks.db`. It is made by
-            the first call that needs it.
+            the first `build`; what only reads raises NotFoundError before.
         declarations: folders of your own declarations; default: `./ethicsdb.d`.
 
     Raises:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from support import (
     COMMAND,
+    DATASET,
+    DECLARATIONS,
     SAFE,
     UNSAFE,
     Ran,
@@ -32,7 +37,10 @@ from support import (
     write_csv,
 )
 
+from ethicsdb import Registry
 from ethicsdb.cli.main import COMMANDS
+from ethicsdb.registry.journal import Journal, batches
+from ethicsdb.schemas.errors import NotFoundError
 
 # With every name that a person might mistype; commands about runs and models have tests of their own.
 READING = {
@@ -260,6 +268,51 @@ def test_texts_can_not_move_the_cursor(texts: Path) -> None:
     assert "bell \\x07 \\x1b[31m" in out
 
 
+EVIL = "\x1b]0;x\x07\x1b[2J\x9b\u202e\u2028"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which all that others may name or write moves the cursor."""
+    folder = tmp_path_factory.mktemp("hostile")
+    titles = [{**each, "title": f"{EVIL}title"} if "title" in each else each for each in DECLARATIONS]
+    declare(folder, *titles)
+    registry = opened(folder)
+    for number, name in enumerate(("one", "two")):
+        rows = [("1", "Lies", "original", f"{EVIL}question {number}? ", "")]
+        registry.build("small", write_csv(folder / f"{EVIL}{name}.csv", rows))
+    outputs = judged(folder / "out.jsonl", [f"{SAFE} {EVIL}"])
+    registry.import_judge_outputs(outputs, benchmark="small", judge="small_judge", model=f"{EVIL}M", revision=EVIL)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"], ["show", "small"], ["versions", "small"], ["report", "small"], ["diff", "small@v1", "small@v2"],
+        ["runs"], ["leaderboard", "small"], ["leaderboard", "small", "--slice", "risk_area"], ["why", "RUN", "1"],
+        ["sql", f'select question, source_file as "{EVIL}\n\t{EVIL}" from safety_question, membership'],
+        ["withdraw", "RUN"],
+    ],
+    ids=lambda given: given[0],
+)  # fmt: skip
+def test_nothing_that_others_wrote_moves_the_cursor(hostile: Path, arguments: list[str]) -> None:
+    (row,) = opened(hostile).runs()
+    digits = row["run_id"].partition(":")[2]
+    done = run(*[digits if each == "RUN" else each for each in arguments], cwd=hostile)
+    assert done.code == 0
+    assert not (set(EVIL) - set("]0;x[2J")) & set(done.out + done.err)
+    if arguments[0] not in ("show", "withdraw"):
+        assert "\\x1b" in done.out
+
+
+def test_what_is_wrong_with_a_declaration_moves_no_cursor(tmp_path: Path) -> None:
+    declare(tmp_path, {**DATASET, f"{EVIL}key": 1}, {**DATASET, "name": "other", "access": EVIL})
+    done = run("check", cwd=tmp_path)
+    assert done.code == 1
+    assert not (set(EVIL) - set("]0;x[2J")) & set(done.out + done.err)
+
+
 def test_columns_line_up_with_wide_characters(texts: Path) -> None:
     from rich.cells import cell_len
 
@@ -355,6 +408,8 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 WITHOUT_DATABASE = (
     ["leaderboard", "small"], ["runs"], ["sql", "select 1"], ["report", "small"], ["agreement", "small"],
     ["why", "abc", "1"], ["diff", "small@v1", "small@v2"], ["withdraw", "abc"],
+    ["judge", "abc", "--judge", "small_judge"], ["run", "small", "--model", "judge-1"],
+    ["import", "ethicsdb.d/small.yaml", "--as", "labels", "--benchmark", "small"],
 )  # fmt: skip
 
 
@@ -364,6 +419,38 @@ def test_commands_that_read_make_no_database(tmp_path: Path, arguments: list[str
     before = sorted(tmp_path.rglob("*"))
     said = sentence(run(*arguments, cwd=tmp_path))
     assert said.startswith(f"error: There is no database at {tmp_path / 'benchmarks.db'} yet; ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_calls_that_read_make_no_database(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "benchmarks.db", [declare(tmp_path)])
+    before = sorted(tmp_path.rglob("*"))
+    calls: dict[str, Callable[[], object]] = {
+        "runs": registry.runs,
+        "checksums": registry.checksums,
+        "leaderboard": lambda: registry.leaderboard("small"),
+        "outcomes": lambda: registry.outcomes("small"),
+        "agreement": lambda: registry.agreement("small"),
+        "build_report": lambda: registry.build_report("small"),
+        "diff": lambda: registry.diff("small@v1", "small@v2"),
+        "why": lambda: registry.why("abc", "1"),
+        "sql": lambda: registry.sql("select 1"),
+    }
+    for name, call in calls.items():
+        with pytest.raises(NotFoundError, match="There is no database at"):
+            call()
+        assert sorted(tmp_path.rglob("*")) == before, name
+    assert registry.versions("small") == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["show", "small"], ["check"], ["versions", "small"]], ids=lambda given: given[0]
+)
+def test_declarations_are_read_without_a_database(tmp_path: Path, arguments: list[str]) -> None:
+    declare(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*arguments, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -406,12 +493,39 @@ def test_a_read_only_folder_is_read(read_only: Path, locks: bool) -> None:
     assert (asked.returncode, json.loads(asked.stdout or "0")) == (0, [{"n": 12}]), asked.stderr
     assert bound(read_only, "leaderboard", "small").returncode == 0
     assert bound(read_only, "versions", "small").returncode == 0
-    # Declarations of one's own are mirrored in a copy, since the file stays as it is.
     assert bound(read_only, "--declarations", "/nowhere", "runs").returncode == 1
-    built = bound(read_only, "build", "sample_safety_en")
-    assert built.returncode == 1
-    assert "Traceback" not in built.stderr
+    for arguments in (["build", "sample_safety_en"], ["rebuild"]):
+        done = bound(read_only, *arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert "held open" not in done.stderr
     assert sorted(read_only.rglob("*")) == before
+
+
+def test_a_read_only_file_is_read_as_a_copy_where_it_is_behind(read_only: Path, tmp_path_factory: Any) -> None:
+    """Declarations that it does not have yet, and no journals beside it, as when a file was passed on alone."""
+    read_only.chmod(0o755)
+    shutil.rmtree(read_only / "benchmarks.db.journal")
+    read_only.chmod(0o555)
+    mine = declare(tmp_path_factory.mktemp("mine"), *DECLARATIONS, {**DATASET, "name": "mine"})
+    query = "select count(*) as rows, (select count(*) from dataset where name = 'mine') as mine from membership"
+    asked = bound(read_only, "--declarations", str(mine), "sql", "--json", query)
+    assert (asked.returncode, json.loads(asked.stdout or "0")) == (0, [{"rows": 12, "mine": 1}]), asked.stderr
+    assert "benchmarks.db can't be written to; reading a copy that is up to its journals instead" in asked.stderr
+    assert [path.name for path in read_only.iterdir() if "benchmarks" in path.name] == ["benchmarks.db"]
+
+
+def test_rows_that_a_read_only_file_has_not_read_yet_are_there(read_only: Path) -> None:
+    read_only.chmod(0o755)
+    folder = read_only / "benchmarks.db.journal"
+    folder.chmod(0o755)
+    log = Journal(folder / "more.jsonl")
+    log.append(batches("item", [{"item_id": "x", "kind": "safety_question", "dataset": "small"}]))
+    log.close()
+    folder.chmod(0o555)
+    read_only.chmod(0o555)
+    asked = bound(read_only, "sql", "--json", "select kind from item where item_id = 'x'")
+    assert json.loads(asked.stdout or "0") == [{"kind": "safety_question"}], asked.stderr
 
 
 def test_json_that_strict_readers_take(tmp_path: Path) -> None:
@@ -432,7 +546,44 @@ def test_json_that_strict_readers_take(tmp_path: Path) -> None:
             "z": "2023-12-31T22:00:00Z", "t": "2024-01-01T00:00:00Z", "i": "P0M3DT7200S", "d": "1.50", "b": "6162",
         }
     ]  # fmt: skip
-    assert run("sql", "--csv", "select 1 as a, 2 as a", cwd=tmp_path).out.splitlines()[0] == "a,a_1"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("INTERVAL '3661.123456 seconds'", "P0M0DT3661.123456S"),
+        ("INTERVAL '-3 days -0.5 seconds'", "P0M-3DT-0.5S"),
+        ("[INTERVAL 1 MONTH]", ["P1M0DT0S"]),
+        ("170141183460469231731687303715884105727::HUGEINT", 170141183460469231731687303715884105727),
+        ("340282366920938463463374607431768211455::UHUGEINT", "340282366920938463463374607431768211455"),
+        ("[1.50::DECIMAL(38, 20)]", ["1.50000000000000000000"]),
+        ("{'b': 'ab'::BLOB, 'z': TIMESTAMPTZ '2024-01-01 00:00:00+02'}", {"b": "6162", "z": "2023-12-31T22:00:00Z"}),
+        ("{'d': DATE '2024-01-02', 't': TIME '01:02:03'}", {"d": "2024-01-02", "t": "01:02:03"}),
+        ("MAP {1.5::DOUBLE: 'nan'::DOUBLE}", [[1.5, "NaN"]]),
+        ("MAP {['ab'::BLOB]: DATE '2024-01-02'}", [[["6162"], "2024-01-02"]]),
+        ("'2f1a5a0c-58ee-4e2b-8a6e-8f2c6f2f9d11'::UUID", "2f1a5a0c-58ee-4e2b-8a6e-8f2c6f2f9d11"),
+        ("union_value(k := '-inf'::DOUBLE)", "-Infinity"),
+        ("['中文', NULL]", ["中文", None]),
+    ],
+)
+def test_every_type_has_its_form(shared: Path, query: str, told: Any) -> None:
+    """In JSON as a value, and in CSV and tables with what is nested as JSON in a cell."""
+    done = run("sql", "--json", f"select {query} as x", cwd=shared)
+    assert done.json() == [{"x": told}]
+    if isinstance(told, (list, dict)) or str(told).startswith("P"):
+        cell = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        (_, (written,)) = csv.reader(io.StringIO(run("sql", "--csv", f"select {query}", cwd=shared).out))
+        assert written == cell
+        assert cell in run("sql", f"select {query}", cwd=shared).out
+
+
+def test_no_column_is_lost_to_another_of_its_name(shared: Path, tmp_path: Path) -> None:
+    query = "select 1 as a, 2 as a, 3 as a_1, 4 as a"
+    told = ["a", "a_2", "a_1", "a_3"]
+    assert run("sql", "--json", query, cwd=shared).json() == [dict(zip(told, [1, 2, 3, 4], strict=True))]
+    assert run("sql", "--csv", query, cwd=shared).out.splitlines() == [",".join(told), "1,2,3,4"]
+    assert run("sql", "--parquet", tmp_path / "a.parquet", query, cwd=shared).code == 0
+    assert pyarrow.parquet.read_schema(tmp_path / "a.parquet").names == told
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from support import (
 )
 
 from ethicsdb import Registry
-from ethicsdb.registry.journal import Journal, batches
+from ethicsdb.registry.journal import Journal, batches, journal_lock
 from ethicsdb.schemas.errors import StoreError
 
 SEED = 20250311
@@ -272,7 +272,7 @@ def test_every_command_works_while_a_stranger_holds_the_file(stranger: Path) -> 
     assert imported.out.startswith("out imported: 15 lines")
     board = run("leaderboard", "small", "--json", cwd=stranger)
     assert board.code == 0
-    assert "reading its journals instead" in board.err
+    assert "its journals instead" in board.err
     row = next(row for row in board.json() if (row["metric"], row["slice"]) == ("unsafe_rate", "overall"))
     assert (row["version"], row["n"], row["value"]) == ("v2", 15, 0.0)
     asked = run("sql", "select count(*) as n from verdict", "--json", cwd=stranger)
@@ -382,7 +382,12 @@ def swapped(lines: list[bytes]) -> list[bytes]:
     return [lines[1], lines[0], *lines[2:]]
 
 
-@pytest.mark.parametrize("change", [altered, without(0), without(1), swapped])
+def written_again(lines: list[bytes]) -> list[bytes]:
+    """By a program that spaces JSON in its own way."""
+    return [json.dumps(json.loads(line)).encode() + b"\n" for line in lines]
+
+
+@pytest.mark.parametrize("change", [altered, without(0), without(1), swapped, written_again])
 def test_a_journal_that_was_changed_stops_a_rebuild(
     tmp_path: Path, change: Callable[[list[bytes]], list[bytes]]
 ) -> None:
@@ -411,9 +416,85 @@ def test_a_journal_that_was_cut_stops_a_rebuild(tmp_path: Path) -> None:
     assert f"{path} is shorter than what the database has read from it" in told.err
     done = run("rebuild", cwd=tmp_path)
     assert done.code == 1
-    assert re.search(r"The journals lack rows that benchmarks\.db has: [\d,]+ of `\w+`", done.err)
+    assert re.search(r"would lack what benchmarks\.db has: ([\d,]+ of the rows of `\w+`(; |\. ))+", done.err)
+    assert "put it back from a copy" in done.err
     assert "benchmarks.db was left as it is" in done.err
     assert opened(tmp_path).checksums() == before
+
+
+def test_a_journal_that_is_gone_is_told_by_every_command(tmp_path: Path) -> None:
+    before = started(tmp_path).checksums()
+    path = newest(tmp_path)
+    path.unlink()
+    for arguments in (["leaderboard", "small"], ["build", "sample_safety_en"], ["sql", "from integrity"]):
+        done = run(*arguments, cwd=tmp_path)
+        assert done.code == 0
+        assert f"{path} is gone; put it back from a copy. The database still has the rows" in done.err
+    assert before["membership"][0] < opened(tmp_path).checksums()["membership"][0]
+
+
+@pytest.mark.parametrize("left", [0, 0.5, None])
+def test_nothing_is_written_after_lines_that_are_missing(tmp_path: Path, left: float | None) -> None:
+    """What a stage wrote there would stand where the database has read already, and be lost."""
+    context = started(tmp_path).context
+    with journal_lock(context.store.journals, "paid.jsonl"):
+        log = context.open_journal("paid.jsonl")
+        log.append(batches("item", [{"item_id": "x", "kind": "safety_question", "dataset": "small"}]))
+        log.close()
+    context.catch_up()
+    path = context.store.journals / "paid.jsonl"
+    size = path.stat().st_size
+    if left is None:
+        path.unlink()
+    else:
+        os.truncate(path, int(size * left))
+    with pytest.raises(StoreError, match=r"put it back from a copy\. Nothing was asked, and nothing was written to it"):
+        opened(tmp_path).context.open_journal("paid.jsonl")
+    assert path.exists() == (left is not None)
+
+
+def test_a_rebuild_says_what_other_programs_put_into_the_file(tmp_path: Path) -> None:
+    registry = started(tmp_path)
+    before = registry.checksums()
+    with duckdb.connect(str(tmp_path / "benchmarks.db")) as connection:
+        connection.execute("CREATE TABLE notes AS SELECT 1 AS a")
+        connection.execute("CREATE VIEW mine AS FROM notes")
+        connection.execute("CREATE SCHEMA my; CREATE TABLE my.item (a INT)")
+        connection.execute("CREATE MACRO half(x) AS x / 2")
+        connection.execute("UPDATE item SET kind = 'else' WHERE item_id IN (SELECT item_id FROM item LIMIT 2)")
+    done = run("rebuild", cwd=tmp_path)
+    assert done.code == 1
+    told = (
+        "the macro `half`; the table `my.item`; the table `notes`; the view `mine`; "
+        "2 of the rows of `item` (and would have 2 others instead). "
+    )
+    assert f"A new database would lack what benchmarks.db has: {told}" in done.err
+    assert rows_of(opened(tmp_path), "SELECT count(*) FROM item WHERE kind = 'else'") == [(2,)]
+    (tmp_path / "benchmarks.db").rename(tmp_path / "old.db")
+    assert run("rebuild", cwd=tmp_path).code == 0
+    assert opened(tmp_path).checksums() == before
+
+
+def test_rows_that_the_file_has_lost_come_back(tmp_path: Path) -> None:
+    before = started(tmp_path).checksums()
+    with duckdb.connect(str(tmp_path / "benchmarks.db")) as connection:
+        connection.execute('DELETE FROM membership WHERE "row" > 3')
+    assert run("rebuild", "--json", cwd=tmp_path).json()["membership"]["same"] is False
+    assert opened(tmp_path).checksums() == before
+
+
+def test_a_held_file_without_journals_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    started(tmp_path)
+    path = newest(tmp_path)
+    kept = path.rename(tmp_path / "kept")
+    with held_open(tmp_path / "benchmarks.db"):
+        done = run("versions", "small", cwd=tmp_path)
+        assert (done.code, done.out) == (1, "")
+        assert "is held open by another program, and there are no journals in " in done.err
+        shutil.copyfile(kept, path.with_name("other.jsonl"))
+        done = run("versions", "small", cwd=tmp_path)
+        assert done.code == 0
+        assert f"{path} is not there; if it ever held rows, this lacks them" in done.err
 
 
 def test_a_journal_without_sums_is_read_and_continued(tmp_path: Path) -> None:

@@ -60,6 +60,34 @@ def test_items_are_found_by_row_or_by_the_start_of_their_id(registry: Registry, 
     assert registry.why(run, found["item"]) == found
 
 
+def test_a_row_is_called_the_same_by_report_and_why(tmp_path: Path, endpoint: Endpoint) -> None:
+    """What one command prints the other takes, and prints again."""
+    registry = prepared(tmp_path, declared(endpoint), "one?", "two?", "  three?  ")
+    generated, _ = registry.run("small", model="target")
+    (entry,) = (each for each in registry.build_report("small") if each["code"] == "outer_whitespace")
+    place = f"{entry['source_file']}:{entry['source_row']}"
+    assert place.endswith(":3")
+    for item in (place, str(entry["source_row"])):
+        (sample,) = registry.why(generated.run_id, item)["samples"]
+        assert "three?" in sample["question"]
+        assert "row" not in sample  # rows that count from 0 are no name that this command takes
+        assert f"\n{place}, direct, sample 0\n" in execute("why", generated.run_id, item, cwd=tmp_path).out
+
+
+def test_a_name_that_fits_several_items_says_which(tmp_path: Path, endpoint: Endpoint) -> None:
+    parts = declared(endpoint)
+    parts["dataset"] = changed(parts["dataset"], sources=[{"path": "one.csv"}, {"path": "two.csv"}])
+    registry = prepared(tmp_path, parts)
+    for name in ("one", "two"):
+        write_csv(tmp_path / f"{name}.csv", questions(f"of {name}?"))
+    registry.build("small", tmp_path)
+    generated, _ = registry.run("small", model="target")
+    with pytest.raises(NotFoundError, match=r"fits several items .*: one\.csv:1 \w+ direct, two\.csv:1 \w+ direct\."):
+        registry.why(generated.run_id, "1")
+    (sample,) = registry.why(generated.run_id, "two.csv:1")["samples"]
+    assert sample["question"] == "of two?"
+
+
 def test_what_is_not_there_is_said(registry: Registry, run: str) -> None:
     for item in ("99", "abcdef", ""):
         with pytest.raises(NotFoundError, match="no item"):

@@ -162,7 +162,7 @@ def test_doubled_names_and_any_text(database: Path, output_format: OutputFormat)
     answer = run_sql(
         database, f"select '{literal}' as a, 1::uhugeint as a, 3 as \"имя\x00名\"", output_format=output_format
     )
-    assert answer.columns == ["a", "a", "имя\x00名"]
+    assert answer.columns == ["a", "a_1" if output_format == "parquet" else "a", "имя\x00名"]
     assert one(answer) == (text, "1", 3)
     assert answer.table().column_names == answer.columns
 

@@ -20,7 +20,7 @@ def command(context: click.Context, benchmark: str, json_: bool) -> None:
 
     Intervals respect clusters (answers to one question are not independent). In SQL: the view `judge_agreement`.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     rows = registry.agreement(benchmark)
     notices(registry)
     if json_:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from ethicsdb.cli.common import say
+
 __all__ = ["command"]
 
 
@@ -21,7 +23,7 @@ def command(context: click.Context) -> None:
     folders = [Path(folder) for folder in settings.declarations] if settings.declarations else None
     declarations, faults = problems(folders)
     for fault in faults:
-        click.echo(fault, err=True)
+        say(fault, err=True)
     total = sum(len(found) for found in declarations.by_kind.values())
     if faults:
         click.echo(f"{len(faults)} fault{'s' if len(faults) > 1 else ''}; {total} declarations are sound", err=True)

@@ -3,86 +3,72 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ethicsdb.cli.values import plain
+
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
 
-__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "shown"]
+__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "say", "shown", "visible"]
 
-# Control characters could move the cursor or colour the screen; texts of models must not.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters could move the cursor, colour the screen or turn a line around; texts of models must not.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
 
 
-def open_registry(context: click.Context, *, reads: bool = False) -> Registry:
-    """The registry that the command's options name.
-
-    Args:
-        reads: the command only reads a database, so that there has to be one; it makes none.
-    """
+def open_registry(context: click.Context) -> Registry:
+    """The registry that the command's options name."""
     from ethicsdb.api import Registry
 
     options = context.find_root().obj
-    registry = Registry(options["database"], options["declarations"] or None)
-    if reads:
-        registry.context.see_database()
-    return registry
+    return Registry(options["database"], options["declarations"] or None)
 
 
 def notices(registry: Registry) -> None:
     """Say on stderr what a person should hear."""
     for sentence in registry.context.notices:
-        click.echo(f"note: {sentence}", err=True)
+        say(f"note: {sentence}", err=True)
 
 
 def as_json(value: Any) -> str:
-    """JSON with text as it is; times in ISO form.
+    """JSON with text as it is; see `ethicsdb.cli.values` for what JSON has no kinds for.
 
     Lone surrogates keep their escape, and where standard output can't show all of Unicode, so does all that is not
     ASCII.
     """
 
-    def other(each: Any) -> Any:
-        if isinstance(each, datetime):
-            return each.isoformat().removesuffix("+00:00") + "Z"  # all times are UTC
-        if isinstance(each, (bytes, bytearray)):
-            return each.hex()
-        return str(each)
-
-    plain = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    text = json.dumps(_finite(value), ensure_ascii=plain, indent=2, default=other, allow_nan=False)
+    ascii_ = "utf" not in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    text = json.dumps(plain(value), ensure_ascii=ascii_, indent=2, allow_nan=False)
     return re.sub("[\ud800-\udfff]", lambda hit: f"\\u{ord(hit[0]):04x}", text)
 
 
-def _finite(value: Any) -> Any:
-    """The value without what JSON can not say: NaN and infinities become texts, intervals ISO 8601 durations."""
-    if hasattr(value, "__dataclass_fields__"):
-        value = vars(value)
-    if hasattr(value, "nanoseconds") and hasattr(value, "months"):
-        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:g}S"
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(_finite(key)): _finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return value
+def visible(text: str) -> str:
+    """Text with control characters as their escapes; newlines and tabs stay."""
+
+    def escape(hit: re.Match[str]) -> str:
+        code = ord(hit[0])
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _CONTROL.sub(escape, text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print text that may hold what came from a file or a model."""
+    click.echo(visible(text), err=err)
 
 
 def shown(value: Any, width: int = 60) -> str:
     """A value as a cell: one line, no control characters, cut with an ellipsis."""
     if value is None:
         return "–"
-    text = _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", " ".join(str(value).split()))
+    text = visible(" ".join(str(value).split()))
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -99,7 +85,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     """
     from rich.cells import cell_len
 
-    lines = [list(header), *[list(row) for row in rows]]
+    lines = [[visible(re.sub(r"[\n\t]", " ", cell)) for cell in line] for line in (header, *rows)]
     widths = [max(cell_len(line[column]) for line in lines) for column in range(len(header))]
 
     def text(line: list[str]) -> str:
@@ -110,7 +96,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
         return "  ".join(cells).rstrip()
 
     if title:
-        click.echo(click.style(_CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", title), bold=True))
+        click.echo(click.style(visible(title), bold=True))
     click.echo(text(lines[0]))
     click.echo("  ".join("─" * width for width in widths))
     for line in lines[1:]:

@@ -22,7 +22,7 @@ def command(context: click.Context, before: str, after: str, rows: int, json_: b
 
     BEFORE and AFTER are versions of one data set: `NAME@v1 NAME@v2`. Rows are compared by content.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     changes = registry.diff(before, after)
     notices(registry)
     if json_:

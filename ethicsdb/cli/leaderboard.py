@@ -28,7 +28,7 @@ def command(
     """
     from ethicsdb.registry.declared import near
 
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     rows = registry.leaderboard(benchmark, major=major, old_judges=old_judges)
     known = list(dict.fromkeys(row["slice"] for row in rows if row["slice"] != "overall"))
     if slice_ and rows and slice_ not in known:

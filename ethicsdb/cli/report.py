@@ -6,7 +6,7 @@ from collections import Counter
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry, print_table, shown
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, print_table, say, shown
 
 __all__ = ["command"]
 
@@ -22,7 +22,7 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
 
     DATASET is `NAME` for the newest version or `NAME@v1`. In SQL: the table `build_report`.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     everything = registry.build_report(dataset)
     entries = [entry for entry in everything if code in (None, entry["code"])]
     notices(registry)
@@ -34,7 +34,7 @@ def command(context: click.Context, dataset: str, code: str | None, rows: int, j
         click.echo(f"no entry has the code `{code}`; there are {codes}" if codes else "every row was taken as it is")
         return
     for (severity, each), count in Counter((entry["severity"], entry["code"]) for entry in entries).items():
-        click.echo(f"{severity}: {count:,} {each}")
+        say(f"{severity}: {count:,} {each}")
     listed = entries[:rows] if rows else entries
     if listed:
         click.echo()

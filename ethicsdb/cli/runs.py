@@ -20,7 +20,7 @@ def command(context: click.Context, json_: bool) -> None:
 
     What was asked adds up: answered + filtered + error + pending. Equal questions share a request, which is sent once.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     rows = registry.runs()
     notices(registry)
     if json_:

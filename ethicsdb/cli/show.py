@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, open_registry
+from ethicsdb.cli.common import as_json, json_option, open_registry, say
 
 __all__ = ["command"]
 
@@ -26,5 +26,5 @@ def command(context: click.Context, name: str, json_: bool) -> None:
         click.echo(as_json(contents))
         return
     for (kind, found), content in zip(hits, contents, strict=True):
-        click.echo(f"# {kind}, declared in {found.path}:{found.line}")
-        click.echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=100))
+        say(f"# {kind}, declared in {found.path}:{found.line}")
+        say(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=100))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ethicsdb.cli.common import as_json, notices, open_registry, print_table, shown
+from ethicsdb.cli.values import plain
 
 if TYPE_CHECKING:
     from ethicsdb.registry.sandbox import Answer
@@ -40,7 +42,7 @@ def command(
     if sum((json_, csv_, parquet is not None)) > 1:
         raise click.UsageError("choose one of --json, --csv and --parquet")
     from ethicsdb.registry.query import query_database
-    from ethicsdb.registry.sandbox import Limits
+    from ethicsdb.registry.sandbox import Limits, distinct
 
     registry = open_registry(context)
     text = sys.stdin.read() if query == "-" else query
@@ -56,29 +58,17 @@ def command(
         names = distinct(answer.columns)
         click.echo(as_json([dict(zip(names, row, strict=True)) for row in answer.rows()]))
     elif csv_:
-        _write_csv(answer)
+        _write_csv(distinct(answer.columns), answer)
     else:
         _print(answer, int(options["rows"]))
 
 
-def distinct(names: list[str]) -> list[str]:
-    """Names such that none stands twice: a later one of a name gets `_1`, `_2`, ... that are still free."""
-    given: list[str] = []
-    for name in names:
-        new, number = name, 0
-        while new in given or (number and new in names):
-            number += 1
-            new = f"{name}_{number}"
-        given.append(new)
-    return given
-
-
-def _write_csv(answer: Answer) -> None:
+def _write_csv(names: list[str], answer: Answer) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(distinct(answer.columns))
+    writer.writerow(names)
     for row in answer.rows():
-        writer.writerow(["" if value is None else _plain(value) for value in row])
+        writer.writerow(["" if value is None else _cell(value) for value in row])
         if buffer.tell() > 1 << 16:
             click.echo(buffer.getvalue(), nl=False)
             buffer.seek(0)
@@ -86,8 +76,11 @@ def _write_csv(answer: Answer) -> None:
     click.echo(buffer.getvalue(), nl=False)
 
 
-def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
+def _cell(value: Any) -> Any:
+    """A value in one cell: what is nested as compact JSON, bytes and intervals as there."""
+    if isinstance(value, (list, dict)):
+        return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+    return plain(value) if isinstance(value, (bytes, tuple)) else value
 
 
 def _print(answer: Answer, limit: int) -> None:
@@ -97,10 +90,11 @@ def _print(answer: Answer, limit: int) -> None:
         if limit and len(rows) == limit:
             more += 1
             continue
-        rows.append([shown(_plain(value), 80) for value in row])
+        rows.append([shown(_cell(value), 80) for value in row])
     # Numbers flush right, wherever they stand.
     numeric = [any(word in kind.upper() for word in NUMBERS) for kind in answer.types]
-    widths = [max([len(cell) for cell in column]) for column in zip(answer.columns, *rows, strict=True)]
+    header = [shown(name, 80) for name in answer.columns]
+    widths = [max([len(cell) for cell in column]) for column in zip(header, *rows, strict=True)]
     padded = [[c.rjust(w) if n else c for c, w, n in zip(row, widths, numeric, strict=True)] for row in rows]
-    print_table("", answer.columns, padded, left=len(answer.columns))
+    print_table("", header, padded, left=len(answer.columns))
     click.echo(f"({len(rows) + more:,} rows{f', {more:,} not shown: --rows 0' if more else ''})")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry, shown
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, say, shown
 from ethicsdb.schemas.fingerprint import short
 
 __all__ = ["command"]
@@ -22,11 +22,11 @@ SHOWN = 8  # differing fields; things that differ in more are just different
 def command(context: click.Context, run: str, item: str, json_: bool) -> None:
     """Show what an item's number rests on.
 
-    RUN is a run's id or its first digits; ITEM is a row of the source file (1 is the first) or an item's id. Prints
-    request, every try, answer, verdicts and keys, and the identity field that makes it another row than the nearest
-    stored one.
+    RUN is a run's id or its first digits; ITEM is a row of the source file as `report` counts them (1 is the first;
+    FILE:ROW where there are several files), or an item's id or its first digits. Prints request, every try, answer,
+    verdicts and keys, and the identity field that makes it another row than the nearest stored one.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     told = registry.why(run, item)
     notices(registry)
     if json_:
@@ -34,16 +34,15 @@ def command(context: click.Context, run: str, item: str, json_: bool) -> None:
         return
     info = told["run"]
     data = f"{info['dataset']} {info['version']}"
-    click.echo(f"run {short(info['run_id'])}: {info['benchmark']} {info['major']} on {info['model']}, {data}")
+    say(f"run {short(info['run_id'])}: {info['benchmark']} {info['major']} on {info['model']}, {data}")
     for sample in told["samples"]:
         _sample(sample)
 
 
 def _sample(sample: dict[str, Any]) -> None:
     variant = f", {sample['variant']}" if sample["variant"] else ""
-    click.echo(
-        f"\n{shown(sample['source_file'])}, row {sample['source_row']}{variant}, sample {sample['sample_number']}"
-    )
+    # As the command takes it.
+    say(f"\n{sample['source_file']}:{sample['source_row']}{variant}, sample {sample['sample_number']}")
     _line("question", sample["question"])
     for message in _messages(sample["request"]):
         _line(f"sent ({message['role']})", message["content"])
@@ -77,19 +76,19 @@ def _messages(request: Any) -> list[dict[str, str]]:
 
 def _nearest(sample: dict[str, Any]) -> None:
     if sample["nearest"]:
-        click.echo("  the nearest other stored answer to this item differs in:")
+        say("  the nearest other stored answer to this item differs in:")
         _differences(sample["nearest"]["differs"])
     for judge in sample["judges"]:
-        click.echo(f"  {judge['judge']} differs from its nearest other judge ({judge['nearest']}) in:")
+        say(f"  {judge['judge']} differs from its nearest other judge ({judge['nearest']}) in:")
         _differences(judge["differs"])
 
 
 def _differences(found: dict[str, list[Any]]) -> None:
     for name, (here, there) in list(found.items())[:SHOWN]:
-        click.echo(f"    {name}: {shown(here)} here, {shown(there)} there")
+        say(f"    {name}: {shown(here)} here, {shown(there)} there")
     if len(found) > SHOWN:
-        click.echo(f"    and {len(found) - SHOWN} more (--json shows all)")
+        say(f"    and {len(found) - SHOWN} more (--json shows all)")
 
 
 def _line(name: str, text: str | None) -> None:
-    click.echo(f"  {name}: {shown(text, 2000)}")
+    say(f"  {name}: {shown(text, 2000)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, say
 from ethicsdb.schemas.fingerprint import short
 
 __all__ = ["command"]
@@ -21,7 +21,7 @@ def command(context: click.Context, name: str, undo: bool, json_: bool) -> None:
     NAME is an import's name, or a run's id or its first digits. Nothing is deleted: the rows stay, and --undo puts them
     back.
     """
-    registry = open_registry(context, reads=True)
+    registry = open_registry(context)
     kind, found, new = registry.withdraw(name, undo=undo)
     notices(registry)
     if json_:
@@ -29,4 +29,4 @@ def command(context: click.Context, name: str, undo: bool, json_: bool) -> None:
         return
     state = "stands on the boards" if undo else "is withdrawn"
     shown = short(found) if kind == "run" else found
-    click.echo(f"{kind} {shown} {state}{' again' if undo and new else '' if new else ' already'}")
+    say(f"{kind} {shown} {state}{' again' if undo and new else '' if new else ' already'}")

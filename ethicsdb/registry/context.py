@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.declared import Declarations
-from ethicsdb.registry.ingest import Ingested, ingest, pending, shortened
+from ethicsdb.registry.ingest import Ingested, cut, ingest, pending
+from ethicsdb.registry.journal import Journal
 from ethicsdb.registry.migrations import is_current
 from ethicsdb.registry.mirror import MirrorRows, mirror_rows, mirrored
 from ethicsdb.registry.store import ForeignLockError, Store
-from ethicsdb.schemas.errors import NotFoundError
+from ethicsdb.schemas.errors import NotFoundError, StoreError
 from ethicsdb.schemas.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Context:
     notices: list[str] = field(default_factory=list)  # things that a person should hear, once each
     # How file and journals looked when the file was last known to lack nothing. Opening it costs tens of milliseconds.
     _complete: Any = field(default=None, init=False, repr=False)
-    _copy: Any = field(default=None, init=False, repr=False)  # what it was folded from, and the copy
+    _copy: Any = field(default=None, init=False, repr=False)  # made from what, the copy, is the file in it
 
     def catch_up(self) -> Ingested:
         """Bring the database up to its journals; a foreign lock only defers it, with a notice."""
@@ -52,13 +53,32 @@ class Context:
         """Whether there is a database, or journals to make it from."""
         return self.store.exists() or any(self.store.journals.glob("*.jsonl"))
 
-    def see_database(self) -> None:
-        """For those who only read: raises NotFoundError where there is neither a database nor its journals yet."""
+    def _see_database(self) -> None:
+        """Who reads makes no database: a mistyped path would leave an empty one behind, which answers everything."""
         if not self.has_database():
             raise NotFoundError(
                 f"There is no database at {self.store.path} yet; `ethicsdb quickstart` or `ethicsdb build DATASET` "
                 "makes it."
             )
+
+    def open_journal(self, name: str) -> Journal:
+        """A stage's journal, to go on writing; hold its `journal_lock`.
+
+        Raises:
+            StoreError: it lacks lines that the database has read. What is written to it now would stand where those
+                lines stood, and would never be read.
+        """
+        path = self.store.journals / name
+        with suppress(ForeignLockError):
+            if self.store.exists():
+                with self.store.reader() as connection:
+                    lacking = dict(cut(self.store, connection)) if is_current(connection) else {}
+                if path in lacking:
+                    raise StoreError(
+                        f"{path} {lacking[path]}; put it back from a copy. Nothing was asked, and "
+                        "nothing was written to it."
+                    )
+        return Journal(path)
 
     def mirrored(self) -> MirrorRows:
         """The declarations as rows."""
@@ -71,7 +91,11 @@ class Context:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The database as the journals and declarations have it, for one query's time."""
+        """The database as the journals and declarations have it, for one query's time.
+
+        Raises:
+            NotFoundError: there is no database yet.
+        """
         with ExitStack() as stack:
             yield self._reader(stack)
 
@@ -81,11 +105,15 @@ class Context:
 
         Where another program holds the file, a copy is folded from the journals instead: the journals are the record,
         the file only its index.
+
+        Raises:
+            NotFoundError: there is no database yet.
         """
         with ExitStack() as stack:
             yield self._current(stack)
 
     def _reader(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
+        self._see_database()
         try:
             if self.store.exists():
                 # One opening for the question and the query: opening is what a short query mostly costs.
@@ -103,6 +131,7 @@ class Context:
         return stack.enter_context(copy.reader())
 
     def _current(self, stack: ExitStack) -> Store:
+        self._see_database()
         try:
             why = self._ingest().deferred if self._behind() else ""
             if not why:
@@ -134,14 +163,16 @@ class Context:
     def _is_complete(self, connection: duckdb.DuckDBPyConnection) -> bool:
         # Looked at before the file is read: what others append meanwhile shows as a difference the next time.
         looks = self._looks()
-        if not is_current(connection) or pending(self.store, connection):
+        if not is_current(connection):
             return False
-        for path in shortened(self.store, connection):
+        lacking = cut(self.store, connection)
+        if lacking:
+            path, what = lacking[0]
+            more = f", and {len(lacking) - 1:,} more journals lack what was read" if len(lacking) > 1 else ""
             self.notice(
-                f"{path} is shorter than what the database has read from it: it was cut or replaced; put it back "
-                "from a copy. The database still has its rows, and a rebuild would lose them."
+                f"{path} {what}{more}; put it back from a copy. The database still has the rows; nothing else has them."
             )
-        if not mirrored(connection, self.mirrored()):
+        if pending(self.store, connection) or not mirrored(connection, self.mirrored()):
             return False
         self._complete = looks
         return True
@@ -160,18 +191,28 @@ class Context:
 
     @contextmanager
     def folded_copy(self, why: str) -> Iterator[Store]:
-        """A temporary database folded from the journals, for where the file can't be brought up to them.
+        """A temporary database brought up to the journals, for where the file can't be.
 
-        It is kept while this object lives and folded again only when there is more to read.
+        It is kept while this object lives and made again only when there is more to read.
+
+        Raises:
+            StoreError: the file can't be read either, and there are no journals to read instead.
         """
-        from ethicsdb.registry.rebuild import fold
+        from ethicsdb.registry.rebuild import up_to_date_copy
 
-        self.notice(f"{why}; reading its journals instead")
         sources = self._sources()
         if self._copy is None or self._copy[0] != sources:
             if self._copy is not None:
                 shutil.rmtree(self._copy[1].path.parent, ignore_errors=True)
             folder = Path(tempfile.mkdtemp(prefix="ethicsdb-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._copy = (sources, fold(self.store, self.mirrored(), folder))
+            self._copy = (sources, *up_to_date_copy(self.store, self.mirrored(), folder))
+        if self._copy[2]:
+            self.notice(f"{why}; reading a copy that is up to its journals instead")
+        elif not sources[0]:
+            raise StoreError(f"{why}, and there are no journals in {self.store.journals} to read instead")
+        else:
+            self.notice(f"{why}; reading its journals instead")
+            for name in journal.missing(self.store.journals):
+                self.notice(f"{self.store.journals / name} is not there; if it ever held rows, this lacks them")
         yield self._copy[1]

@@ -17,7 +17,7 @@ from ethicsdb.schemas.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Ingested", "ingest", "pending", "shortened"]
+__all__ = ["Ingested", "cut", "ingest", "pending"]
 
 ROWS_AT_ONCE = 50_000
 BYTES_AT_ONCE = 64_000_000  # of journal; texts can be long
@@ -39,10 +39,16 @@ def pending(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
     return [path for path in journal.paths(store.journals) if path.stat().st_size > offsets.get(path.name, 0)]
 
 
-def shortened(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
-    """Journals that are shorter than what this database has read from them: they were cut or replaced."""
-    offsets = dict(connection.execute("SELECT name, byte_offset FROM journal").fetchall())
-    return [path for path in journal.paths(store.journals) if path.stat().st_size < offsets.get(path.name, 0)]
+def cut(store: Store, connection: duckdb.DuckDBPyConnection) -> list[tuple[Path, str]]:
+    """Journals that lack what this database has read from them, each with what has become of it."""
+    found = []
+    for name, offset in connection.execute("SELECT name, byte_offset FROM journal ORDER BY name").fetchall():
+        path = store.journals / name
+        if not path.exists():
+            found.append((path, "is gone"))
+        elif path.stat().st_size < offset:
+            found.append((path, "is shorter than what the database has read from it: it was cut or replaced"))
+    return found
 
 
 def ingest(store: Store, rows: MirrorRows | None = None) -> Ingested:

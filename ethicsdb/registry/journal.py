@@ -33,6 +33,7 @@ __all__ = [
     "copy_all",
     "journal_lock",
     "journal_name",
+    "missing",
     "paths",
     "read_lines",
     "read_tables",
@@ -58,7 +59,7 @@ class Batch(NamedTuple):
         """The journal line of this batch, newline included, after a line with the sum `before` (none: empty)."""
         body = {"table": self.table, "columns": self.columns, "rows": self.rows}
         text = json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
-        return _START + _sum(before, text) + b'",' + text[1:] + b"\n"
+        return b"".join((_START, _sum(before, text), b'",', memoryview(text)[1:], b"\n"))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -66,8 +67,11 @@ class Batch(NamedTuple):
             yield dict(zip(self.columns, row, strict=True))
 
 
-def _sum(before: bytes, text: bytes) -> bytes:
-    return hashlib.blake2b(before + text, digest_size=_SUM_LENGTH // 2).hexdigest().encode("ascii")
+def _sum(before: bytes, *parts: bytes | memoryview) -> bytes:
+    found = hashlib.blake2b(before, digest_size=_SUM_LENGTH // 2)
+    for part in parts:  # rather than joined: lines are long
+        found.update(part)
+    return found.hexdigest().encode("ascii")
 
 
 def _sum_of(line: bytes) -> bytes:
@@ -80,7 +84,7 @@ def _fits(line: bytes, before: bytes) -> bool:
     told = _sum_of(line)
     if not told:
         return not before
-    return told == _sum(before, b"{" + line[len(_START) + _SUM_LENGTH + 2 : -1])
+    return told == _sum(before, b"{", memoryview(line)[len(_START) + _SUM_LENGTH + 2 : -1])
 
 
 def batches(table: str, records: Iterable[dict[str, Any]], size: int = ROWS_A_LINE) -> Iterator[Batch]:
@@ -262,6 +266,8 @@ def _number(path: Path, offset: int) -> int:
 def _batch(line: bytes) -> Batch | None:
     try:
         body = json.loads(line)
+        if "sum" in body and not _sum_of(line):
+            return None  # written again by another program: its sum no longer says anything
         batch = Batch(body["table"], tuple(body["columns"]), body["rows"])
         return batch if all(len(row) == len(batch.columns) for row in batch.rows) else None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -277,6 +283,13 @@ def paths(folder: Path) -> list[Path]:
     begun = {name: number for number, name in reversed(list(enumerate(names)))}
     found = [path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith(".")]
     return sorted(found, key=lambda path: (begun.get(path.name, len(names)), path.name))
+
+
+def missing(folder: Path) -> list[str]:
+    """Names of journals that were begun and have no file: removed since, or a kill came before their first byte."""
+    order = folder / ORDER
+    names = order.read_text(encoding="utf-8").splitlines() if order.exists() else []
+    return [name for name in dict.fromkeys(names) if not (folder / name).exists()]
 
 
 def copy_all(folder: Path, to: Path) -> None:

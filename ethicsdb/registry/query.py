@@ -26,7 +26,6 @@ def query_database(
         QueryError: the statement was refused or failed.
         QueryLimitError: it needed more time or memory than its limits.
     """
-    context.see_database()
     limits = limits or Limits()
     try:
         with context.current() as store, store.shared():

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from ethicsdb.registry import journal
 from ethicsdb.registry.ingest import ingest
 from ethicsdb.registry.mirror import MirrorRows
-from ethicsdb.registry.store import DamagedError, ForeignLockError, Store, unusable
+from ethicsdb.registry.store import DamagedError, ForeignLockError, Store, unusable, with_wal
+from ethicsdb.registry.versions import read_sql
 from ethicsdb.schemas.errors import StoreError
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["checksums", "fold", "folded_copy", "rebuild"]
+__all__ = ["checksums", "fold", "folded_copy", "rebuild", "up_to_date_copy"]
 
 # What a file knows of itself is no content: when it was migrated, and how far it has read.
 OWN_TABLES = ("migration", "journal", "meta")
@@ -53,7 +54,7 @@ def folded_copy(store: Store, rows: MirrorRows) -> Iterator[Store]:
 
 
 def fold(store: Store, rows: MirrorRows, folder: Path) -> Store:
-    """A new database in a folder, made from the journals as they are now.
+    """A database in a folder, brought up to the journals as they are now.
 
     Raises:
         StoreError: a journal is damaged.
@@ -67,6 +68,26 @@ def fold(store: Store, rows: MirrorRows, folder: Path) -> Store:
     return copy
 
 
+def up_to_date_copy(store: Store, rows: MirrorRows, folder: Path) -> tuple[Store, bool]:
+    """A new database in a folder that is up to the journals, and whether it began as a copy of the file.
+
+    The file is copied where it can be read, as in a read-only place: that is quicker than to read all journals again,
+    and right also where they did not come along. Where another program writes to it, the journals alone are read.
+
+    Raises:
+        StoreError: a journal is damaged.
+    """
+    copied = False
+    if store.exists():
+        with suppress(ForeignLockError), store.reader():
+            for path in (store.path, with_wal(store.path)):
+                if path.exists():
+                    shutil.copy(path, folder)
+                    (folder / path.name).chmod(0o600)
+            copied = True
+    return fold(store, rows, folder), copied
+
+
 def rebuild(store: Store, rows: MirrorRows) -> dict[str, tuple[int, str]]:
     """Replace the database file by one made from the journals; returns the new file's checksums.
 
@@ -75,8 +96,10 @@ def rebuild(store: Store, rows: MirrorRows) -> dict[str, tuple[int, str]]:
 
     Raises:
         ForeignLockError: another program holds the file.
-        StoreError: a journal is damaged, cut or gone, so that the new file would lack rows of the old one.
+        NotWritableError: file or folder are read-only.
+        StoreError: a journal is damaged, cut or gone, or the new file would lack rows, tables or views of the old one.
     """
+    store.see_writable()
     with suppress(DamagedError):
         if store.exists() and ingest(store, rows).deferred:
             raise _held(store)
@@ -102,7 +125,7 @@ def _give_up_old(store: Store, copy: Store) -> None:
     """See that nothing is lost with the old file."""
     try:
         gone = [name for name in store.journals_read() if not (store.journals / name).exists()]
-        lost = {} if gone else _lost(store, copy)
+        lost = [] if gone else _lost(store, copy)
     except DamagedError:
         if not journal.paths(store.journals):
             raise  # never ours
@@ -116,40 +139,49 @@ def _give_up_old(store: Store, copy: Store) -> None:
             f"{store.path.name} was left as it is."
         )
     if lost:
-        told = ", ".join(f"{count:,} of `{table}`" for table, count in lost.items())
         raise StoreError(
-            f"The journals lack rows that {store.path.name} has: {told}. A journal in {store.journals} was cut or "
-            f"replaced; put it back from a copy. {store.path.name} was left as it is; to do without these rows, move "
-            "it away and rebuild."
+            f"A new database would lack what {store.path.name} has: {'; '.join(lost)}. Where rows are "
+            f"lacking, a journal in {store.journals} was cut or replaced: put it back from a copy. Tables of your own, "
+            "and rows that another program put in, are in no journal: copy them to a file of their own and drop them. "
+            f"{store.path.name} was left as it is; to do without all this, move it away and rebuild."
         )
 
 
-def _lost(store: Store, copy: Store) -> dict[str, int]:
-    """Table name: how many rows of the old file the new one has not, as they are."""
+def _lost(store: Store, copy: Store) -> list[str]:
+    """What the old file has and the new one has not, a phrase for each table or view."""
     import duckdb
 
-    found = {}
     try:
         with duckdb.connect(config={"python_enable_replacements": False}) as connection:
             for name, path in (("old", store.path), ("new", copy.path)):
                 text = str(path).replace("'", "''")
                 connection.execute(f"ATTACH '{text}' AS {name} (READ_ONLY)")
+            made = connection.execute(read_sql("made_by_others")).fetchall()
+            phrases = [f"the {kind} `{name}`" for kind, name in made]
             for table in _shared_tables(connection):
                 here, there = (_checksum(connection, f'{name}."{table}"') for name in ("old", "new"))
                 if here != there:
-                    count = connection.execute(
-                        f'SELECT count(*) FROM (FROM old."{table}" EXCEPT ALL FROM new."{table}")'
-                    ).fetchone()
-                    if count and count[0]:
-                        found[table] = int(count[0])
+                    phrases += _lost_rows(connection, table)
     except duckdb.IOException as error:
         raise unusable(store.path, error) from error
-    return found
+    return phrases
+
+
+def _lost_rows(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """How many rows the new file lacks, as they are, and how many it has instead."""
+    lost, new = (
+        connection.execute(f'SELECT count(*) FROM (FROM {one}."{table}" EXCEPT ALL FROM {other}."{table}")').fetchall()
+        for one, other in (("old", "new"), ("new", "old"))
+    )
+    if not lost[0][0]:
+        return []  # only more rows than before
+    instead = f" (and would have {new[0][0]:,} others instead)" if new[0][0] else ""
+    return [f"{lost[0][0]:,} of the rows of `{table}`{instead}"]
 
 
 def _shared_tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
     rows = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND NOT internal "
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND schema_name = 'main' AND NOT internal "
         "INTERSECT SELECT table_name FROM duckdb_tables() WHERE database_name = 'new' ORDER BY 1"
     ).fetchall()
     return [name for (name,) in rows if name not in OWN_TABLES]

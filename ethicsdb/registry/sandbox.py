@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ethicsdb.registry import sandbox_worker
+from ethicsdb.registry.sandbox_worker import distinct
 from ethicsdb.schemas.errors import QueryError, QueryLimitError
 
-__all__ = ["Answer", "DatabaseBusyError", "Limits", "OutputFormat", "run_sql"]
+__all__ = ["Answer", "DatabaseBusyError", "Limits", "OutputFormat", "distinct", "run_sql"]
 
 OutputFormat = Literal["arrow", "parquet"]
 
@@ -59,7 +60,7 @@ class Answer:
     """The rows of a query, read from their file piece by piece.
 
     Attributes:
-        columns: names in order; they may be doubled.
+        columns: names in order; they may be doubled, except in Parquet (`a`, `a_1`).
         types: DuckDB's name of each column's type. UHUGEINT, BIGNUM, BIT, TIMETZ and VARIANT have no exact Arrow form
             and are carried as text, alone or nested; in Parquet also INTERVAL, UNION and empty structs.
         row_count: number of rows.

@@ -30,7 +30,18 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FAILED", "MEMORY", "OUT_OF_MEMORY", "REFUSED", "SIZE", "Request", "main", "open_database", "read_statement"]
+__all__ = [
+    "FAILED",
+    "MEMORY",
+    "OUT_OF_MEMORY",
+    "REFUSED",
+    "SIZE",
+    "Request",
+    "distinct",
+    "main",
+    "open_database",
+    "read_statement",
+]
 
 REFUSED, FAILED, MEMORY, SIZE = "refused", "failed", "memory", "size"
 OUT_OF_MEMORY = 75
@@ -221,8 +232,22 @@ def run(connection: duckdb.DuckDBPyConnection, request: Request) -> dict[str, ob
     as_text = [holds(column_type, unfit) for column_type in types]
     if any(as_text):
         relation = relation.project(", ".join(column(i, as_text[i]) for i in range(len(names))))
+    if request["format"] == "parquet":
+        names = distinct(names)  # readers of Parquet ask for columns by name
     rows = write_rows(relation.to_arrow_reader(BATCH_ROWS), names, request)
     return {"columns": names, "types": [str(column_type) for column_type in types], "rows": rows}
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Names such that none stands twice: a later one of a name gets `_1`, `_2`, ... that are still free."""
+    given: list[str] = []
+    for name in names:
+        new, number = name, 0
+        while new in given or (number and new in names):
+            number += 1
+            new = f"{name}_{number}"
+        given.append(new)
+    return given
 
 
 def column(index: int, as_text: bool) -> str:

@@ -70,7 +70,7 @@ class Store:
         """
         from ethicsdb.registry.migrations import migrate
 
-        self._see_writable()
+        self.see_writable()
         with self._locked(fcntl.LOCK_EX):
             if not self.exists():
                 self._create()
@@ -78,7 +78,8 @@ class Store:
                 migrate(connection)
                 yield connection
 
-    def _see_writable(self) -> None:
+    def see_writable(self) -> None:
+        """Raises NotWritableError where file or folder are read-only."""
         places = [self.path] if self.exists() else []
         places += [next(each for each in (self.journals, *self.journals.parents) if each.exists()), self.path.parent]
         for place in places:

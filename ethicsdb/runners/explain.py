@@ -9,7 +9,7 @@ from ethicsdb.registry.context import Context
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.runs import find_run
 from ethicsdb.schemas.errors import NotFoundError
-from ethicsdb.schemas.fingerprint import TAG
+from ethicsdb.schemas.fingerprint import TAG, short
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["differences", "explain"]
 
 Record = dict[str, Any]
+
+FITTING = 6  # items that an ambiguous name is told to fit
 
 
 def explain(context: Context, run: str, item: str) -> Record:
@@ -45,9 +47,19 @@ def explain(context: Context, run: str, item: str) -> Record:
                 f"Run {run} has no item `{item}`; give a row of the source file (1 is the first) or an item id."
             )
         if len({row["item_id"] for row in rows}) > 1:
-            raise NotFoundError(f"`{item}` fits several items of run {run}; give FILE:ROW, or more digits of an id.")
+            raise _ambiguous(run, item, rows)
         samples = [_sample(connection, told, row) for row in rows]
     return {"run": _spelled(told), "item": rows[0]["item_id"], "samples": samples}
+
+
+def _ambiguous(run: str, item: str, rows: list[Record]) -> NotFoundError:
+    names = [(f"{row['source_file']}:{row['source_row']}", short(row["item_id"]), row["variant"] or "") for row in rows]
+    found = [" ".join(parts).rstrip() for parts in dict.fromkeys(names)]
+    more = ", ..." if len(found) > FITTING else ""
+    return NotFoundError(
+        f"`{item}` fits several items of run {run}; give FILE:ROW, or the digits of one: "
+        f"{', '.join(found[:FITTING])}{more}."
+    )
 
 
 def _records(connection: duckdb.DuckDBPyConnection, query: str, parameters: Record) -> list[Record]:
@@ -70,7 +82,6 @@ def _sample(connection: duckdb.DuckDBPyConnection, run: Record, row: Record) -> 
     place = {"dataset": run["dataset"], "version": run["version"], "row": row["row"], "key": row["response_key"]}
     stored = _records(connection, "why_neighbours", place)
     return {
-        "row": row["row"],
         "source_file": row["source_file"],
         "source_row": row["source_row"],
         "sample_number": row["sample_number"],

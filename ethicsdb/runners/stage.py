@@ -83,7 +83,7 @@ def open_stage(context: Context, kind: str, name: str, identity: Any) -> Iterato
     """
     file = journals.journal_name(kind, name, short(fingerprint(identity), 16))
     with journals.journal_lock(context.store.journals, file) as waited:
-        log = Journal(context.store.journals / file)
+        log = context.open_journal(file)
         try:
             if log.torn:
                 context.notice(f"dropped the {log.torn} bytes of an unfinished line that a kill left in {file}")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
-from ethicsdb.registry.journal import Journal, batches
+from ethicsdb.registry.journal import batches
 from ethicsdb.runners.runs import find_run
 from ethicsdb.schemas.errors import NotFoundError
 
@@ -38,7 +38,7 @@ def withdraw(context: Context, kind: str, name: str, *, undo: bool = False) -> b
             held = connection.execute("SELECT 1 FROM withdrawn WHERE kind = ? AND name = ?", [kind, name]).fetchone()
         if (held is not None) != undo:
             return False
-        log = Journal(context.store.journals / JOURNAL)
+        log = context.open_journal(JOURNAL)
         try:
             said = {"kind": kind, "name": name, "withdrawn": not undo, "said_at": datetime.now(UTC).isoformat()}
             log.append(batches("withdrawal", [said]))
