@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support import (
     DECLARATIONS,
@@ -33,8 +34,11 @@ from support import (
 
 from ethicsdb import Registry
 from ethicsdb.registry.journal import paths
+from ethicsdb.registry.migrations import migrate
+from ethicsdb.runners.identity import judge_identity
 from ethicsdb.runners.imports.common import Imported
 from ethicsdb.schemas.errors import NotFoundError, SourceError
+from ethicsdb.schemas.rubrics import attributes_of
 
 N = 12  # rows of the small data set of four questions
 
@@ -181,6 +185,25 @@ def test_outputs_that_the_judge_can_not_read(registry: Registry, tmp_path: Path)
     strict = board["unsafe_rate"]
     assert (strict["value"], strict["n"], strict["n_expected"], strict["coverage"]) == (None, 0, N, 0.0)
     assert (strict["bound_low"], strict["bound_high"]) == (0.0, 1.0)
+
+
+def test_labels_of_judges_whose_journals_do_not_name_them(registry: Registry) -> None:
+    """Journals were written before a judge's labels stood in them; its identity holds its rubric."""
+    rubrics = [registry.declarations.rubric(name) for name in registry.declarations.names("rubric")]
+    assert {rubric.rubric.form for rubric in rubrics} == {"numbered", "classes", "refusal_rules"}
+    connection = duckdb.connect()
+    migrate(connection)
+    wanted = set()
+    for rubric in rubrics:
+        judge = registry.declarations.judge("small_judge").model_copy(update={"rubric": rubric.name})
+        identity = judge_identity(judge, rubric, None)
+        columns = ", ".join(identity.record)
+        marks = ", ".join("?" for _ in identity.record)
+        connection.execute(f"INSERT INTO judge ({columns}) VALUES ({marks})", list(identity.record.values()))
+        wanted |= {(identity.fingerprint, attribute) for attribute in attributes_of(rubric.rubric)}
+    found = connection.execute("SELECT judge_fingerprint, attribute FROM judge_gives").fetchall()
+    assert len(found) == len(wanted)
+    assert set(found) == wanted
 
 
 def test_another_judge_for_the_same_file_does_not_double_the_run(registry: Registry, tmp_path: Path) -> None:
