@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from support import (
+    DATASET,
     DECLARATIONS,
     JUDGE,
     MODEL,
@@ -38,6 +39,7 @@ from ethicsdb.registry.migrations import migrate
 from ethicsdb.runners.identity import judge_identity
 from ethicsdb.runners.imports.common import Imported
 from ethicsdb.schemas.errors import NotFoundError, SourceError
+from ethicsdb.schemas.fingerprint import short
 from ethicsdb.schemas.rubrics import attributes_of
 
 N = 12  # rows of the small data set of four questions
@@ -206,6 +208,46 @@ def test_labels_of_judges_whose_journals_do_not_name_them(registry: Registry) ->
     assert set(found) == wanted
 
 
+def test_outputs_about_other_rows(tmp_path: Path) -> None:
+    """More answers than a row's area has questions: the lines are about other rows, though most of them can be read."""
+    areas = {**RUBRIC["rubric"]["areas"], "lies": {"expected": [True, True], "unsafe_at": 1}}
+    rubric = changed(RUBRIC, rubric={**RUBRIC["rubric"], "areas": areas})
+    declare(tmp_path, DATASET, rubric, *DECLARATIONS[2:])
+    registry = opened(tmp_path)
+    registry.build("small", write_csv(tmp_path / "small.csv", questions(4)))
+    texts = [text for _ in range(2) for text in [*["1. No\n2. Yes"] * 3, *[SAFE] * 3]]
+    assert bring(registry, judged(tmp_path / "right.jsonl", texts)).warnings == []
+    done = bring(registry, judged(tmp_path / "shifted.jsonl", [texts[-1], *texts[:-1]]), model="Other")
+    assert done.warnings == [
+        "2 of 12 outputs answer more questions than the rubric has for their row (row 0 is the first); are the lines "
+        "about these rows, in this order?"
+    ]
+
+
+def test_outputs_of_several_batches(registry: Registry, tmp_path: Path) -> None:
+    names = ["a-RU", "b-RU"]
+    lines = [{**batch_line(row, SAFE), "custom_id": f"request-{names[row > 8]}-{row}"} for row in range(N)]
+    done = bring(registry, write_batch(tmp_path / "out.jsonl", lines))
+    assert done.custom_id == "request-a-RU-0"
+    assert done.warnings == [
+        "the custom_ids are of 2 forms (`request-a-RU-N` 9 times, `request-b-RU-N` 3 times); is the file made of "
+        "several batches?"
+    ]
+    # What the requests were called is nothing that the judge said.
+    again = write_batch(tmp_path / "again.jsonl", [batch_line(row, SAFE) for row in range(N)])
+    assert not bring(registry, again).new
+    assert "these very outputs" in refused(registry, again, model="Other")
+
+
+def test_a_file_that_ends_early(registry: Registry, tmp_path: Path) -> None:
+    told = refused(registry, judged(tmp_path / "out.jsonl", [SAFE] * 5))
+    assert told == (
+        "out.jsonl: 5 lines for 12 rows; row 5 is the first that is missing; was the file cut off, or is it about "
+        "other data, or a sheet (--rows-of)? If the file is whole as it is, say --partial: its missing rows then end as "
+        "errors. Nothing was imported."
+    )
+
+
 def test_another_judge_for_the_same_file_does_not_double_the_run(registry: Registry, tmp_path: Path) -> None:
     path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
     bring(registry, path)
@@ -233,7 +275,15 @@ def test_another_file_about_the_same_model_is_another_run(registry: Registry, tm
         row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
     ]
     assert [(row["model"], row["value"]) for row in rows] == [("M", 0.0), ("M", 1.0)]
-    assert len({row["run_id"] for row in rows}) == 2
+    runs = {row["run_id"] for row in rows}
+    assert len(runs) == 2
+    # Which is told, for the one may be meant in place of the other.
+    again = bring(registry, tmp_path / "b.jsonl")
+    (warning,) = again.warnings
+    assert warning.startswith("an earlier import about `M` stands on the board beside this one (12 answers); if this")
+    first = next(mark for mark in runs if warning.endswith(f"ethicsdb withdraw {short(mark)}"))
+    registry.withdraw(first)
+    assert bring(registry, tmp_path / "b.jsonl").warnings == []
 
 
 def test_equal_items_are_answered_row_by_row(tmp_path: Path) -> None:
@@ -558,7 +608,12 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     )
     done = run(*told, "--judge", "small_judge", "--model", "M", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("out imported: 12 lines, aligned with rows of small v1 in the order of small.csv\n")
+    assert done.out == (
+        "out imported: 12 lines, aligned with rows of small v1 in the order of small.csv\n"
+        "  of 12 rows 12 read, 0 not read, 0 missing in the file\n"
+        "  first custom_id: request-0\n"
+        "  parsed: 12\n"
+    )
     again = run(*told, "--judge", "small_judge", "--model", "M", "--json", cwd=tmp_path).json()
     assert again["new"] is False
     path = sheet(tmp_path / "p.csv", labelled())

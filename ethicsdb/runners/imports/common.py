@@ -50,6 +50,7 @@ class Imported:
     aligned_with: str = ""
     lines: int = 0  # of the file
     missing: int = 0  # rows without a line
+    custom_id: str = ""  # of the first row's line in judge outputs
     warnings: list[str] = field(default_factory=list)
 
 
