@@ -336,7 +336,7 @@ def test_the_format_is_told_by_the_name(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("form", "content", "looks"),
     [
-        ("csv", "jsonl", "JSON lines (an object a line); let its name end in .jsonl, or say `format: jsonl` where"),
+        ("csv", "jsonl", "JSON lines (an object a line); let its name end in .jsonl, or declare `format: jsonl`."),
         ("csv", "json", "JSON (one list of objects); let its name end in .json"),
         ("csv", "tsv", "TSV (tab-separated text); let its name end in .tsv"),
         ("csv", "semicolons", "text separated by semicolons; save it as CSV (comma-separated text)"),
@@ -372,7 +372,7 @@ def test_files_that_are_no_table(tmp_path: Path, raw: bytes, looks: str) -> None
     assert found.startswith(f"small.csv: taken for CSV (comma-separated text), but it looks like {looks}")
     with_reader = refused(tmp_path, raw, reader="crows_pairs")
     if "JSON (" not in looks and "JSON object" not in looks:
-        assert with_reader.startswith(f"small.csv: not the file that was expected, but it looks like {looks}")
+        assert with_reader.startswith(f"small.csv: not the file that was expected; it looks like {looks}")
 
 
 def test_a_gzip_file_that_was_cut_off(tmp_path: Path) -> None:

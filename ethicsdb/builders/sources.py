@@ -15,7 +15,7 @@ from ethicsdb.builders.readers.pairs import read_crows_pairs, read_reddit_pairs,
 from ethicsdb.builders.readers.prompts import read_toxigen
 from ethicsdb.builders.readers.redditbias import read_redditbias
 from ethicsdb.builders.readers.tables import read_table
-from ethicsdb.registry.files import mistaken, read_bytes
+from ethicsdb.registry.files import looks_like, read_bytes
 from ethicsdb.schemas.declared import DatasetDeclaration, ReaderName, Source
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import sha256_file
@@ -108,11 +108,12 @@ def read_rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:
         yield from _rows(file, needed)
     except SourceError as error:
         form = None if file.source.reader else file.form
-        told = mistaken(read_bytes(file.path, OUTCOME), form)
-        if told is None:
+        look = looks_like(read_bytes(file.path, OUTCOME), form)
+        if look is None:
             raise
-        taken = f"taken for {FORMAT_WORDS[form]}" if form else "not the file that was expected"
-        raise SourceError(f"{file.path.name}: {taken}, but {told}. {OUTCOME}") from error
+        taken = f"taken for {FORMAT_WORDS[form]}, but it" if form else "not the file that was expected; it"
+        advice = look.advice or f"let its name end in .{look.form}, or declare `format: {look.form}`"
+        raise SourceError(f"{file.path.name}: {taken} looks like {look.words}; {advice}. {OUTCOME}") from error
 
 
 def _rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:

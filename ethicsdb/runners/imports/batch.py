@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ethicsdb.runners.imports.common import OUTCOME, read_bytes
+from ethicsdb.registry.files import looks_like, read_bytes
+from ethicsdb.runners.imports.common import OUTCOME
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import fingerprint
 
@@ -49,6 +50,18 @@ def read_batch(path: Path) -> list[BatchLine]:
     Raises:
         SourceError: a line is not JSON, has no row number, or a row is answered twice.
     """
+    try:
+        return _lines(path)
+    except SourceError as error:
+        look = looks_like(read_bytes(path, OUTCOME), "jsonl")
+        if look is None:
+            raise
+        raise SourceError(
+            f"{path.name}: expected OpenAI Batch output, which is JSON lines, but it looks like {look.words}. {OUTCOME}"
+        ) from error
+
+
+def _lines(path: Path) -> list[BatchLine]:
     found: dict[int, BatchLine] = {}
     for number, record in _objects(path):
         line = _line(path.name, number, record)
@@ -67,7 +80,7 @@ def content_mark(lines: list[BatchLine]) -> str:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    raw = read_bytes(path)
+    raw = read_bytes(path, OUTCOME)
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line.strip():
             continue

@@ -34,6 +34,7 @@ from ethicsdb.runners.reading import Reading, read_verdict
 from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
 from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import fingerprint, short
+from ethicsdb.schemas.formats import plain_name
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
@@ -134,7 +135,7 @@ def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new:
     read = [each.reading for row, each in enumerate(judged) if row in by_row]
     counts = Counter(str(reading.status) for reading in read)
     return Imported(
-        name=what.path.stem,
+        name=Path(plain_name(what.path.name)).stem,
         new=new,
         rows=len(judged),
         counts=dict(counts),
