@@ -184,6 +184,28 @@ def test_odd_texts_are_kept_and_told(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "blank",
+    [
+        " ", "\t\r\n", "\u00a0", "\u3000", "\u2028\u0085", "\x00", "\x1f", "\u00ad", "\u180e", "\u200b\u200d",
+        "\u2060\u2063", "\u202a\u202c", "\u2066\u2069", "\u061c", "\ufe0f", "\u034f", "\u3164", "\u115f", "\u2800",
+        "\U000e0041", "\ufeff",
+    ],
+)  # fmt: skip
+def test_a_question_that_shows_nothing_is_none(tmp_path: Path, blank: str) -> None:
+    rows = [("1", "Lies", "original", blank, ""), ("2", "Lies", "original", f"{blank}?{blank}", "")]
+    registry, _ = built(tmp_path, rows)
+    query = 'SELECT question FROM membership JOIN safety_question USING (item_id) ORDER BY "row"'
+    assert rows_of(registry, query) == [(None,), (f"{blank}?{blank}",)]
+    assert told(registry)["suspicious", "null_question"] == 1
+
+
+@pytest.mark.parametrize("text", ["0", "。", "👍", "ㅤx", "\ud800", "\u0301", "\ufffc", "한", "ا"])
+def test_a_question_that_shows_something_is_one(tmp_path: Path, text: str) -> None:
+    registry, _ = built(tmp_path, [("1", "Lies", "original", text, "")])
+    assert ("suspicious", "null_question") not in told(registry)
+
+
 def test_another_file_than_the_declared_one_is_noted(tmp_path: Path) -> None:
     source = {"path": "small.csv", "sha256": "0" * 64}
     registry, _ = built(tmp_path, questions(1), changed(DATASET, sources=[source]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support import (
+    DATASET,
     DECLARATIONS,
     JUDGE,
     MODEL,
@@ -33,8 +36,12 @@ from support import (
 
 from ethicsdb import Registry
 from ethicsdb.registry.journal import paths
+from ethicsdb.registry.migrations import migrate
+from ethicsdb.runners.identity import judge_identity
 from ethicsdb.runners.imports.common import Imported
 from ethicsdb.schemas.errors import NotFoundError, SourceError
+from ethicsdb.schemas.fingerprint import short
+from ethicsdb.schemas.rubrics import attributes_of
 
 N = 12  # rows of the small data set of four questions
 
@@ -183,6 +190,65 @@ def test_outputs_that_the_judge_can_not_read(registry: Registry, tmp_path: Path)
     assert (strict["bound_low"], strict["bound_high"]) == (0.0, 1.0)
 
 
+def test_labels_of_judges_whose_journals_do_not_name_them(registry: Registry) -> None:
+    """Journals were written before a judge's labels stood in them; its identity holds its rubric."""
+    rubrics = [registry.declarations.rubric(name) for name in registry.declarations.names("rubric")]
+    assert {rubric.rubric.form for rubric in rubrics} == {"numbered", "classes", "refusal_rules"}
+    connection = duckdb.connect()
+    migrate(connection)
+    wanted = set()
+    for rubric in rubrics:
+        judge = registry.declarations.judge("small_judge").model_copy(update={"rubric": rubric.name})
+        identity = judge_identity(judge, rubric, None)
+        columns = ", ".join(identity.record)
+        marks = ", ".join("?" for _ in identity.record)
+        connection.execute(f"INSERT INTO judge ({columns}) VALUES ({marks})", list(identity.record.values()))
+        wanted |= {(identity.fingerprint, attribute) for attribute in attributes_of(rubric.rubric)}
+    found = connection.execute("SELECT judge_fingerprint, attribute FROM judge_gives").fetchall()
+    assert len(found) == len(wanted)
+    assert set(found) == wanted
+
+
+def test_outputs_about_other_rows(tmp_path: Path) -> None:
+    """More answers than a row's area has questions: the lines are about other rows, though most of them can be read."""
+    areas = {**RUBRIC["rubric"]["areas"], "lies": {"expected": [True, True], "unsafe_at": 1}}
+    rubric = changed(RUBRIC, rubric={**RUBRIC["rubric"], "areas": areas})
+    declare(tmp_path, DATASET, rubric, *DECLARATIONS[2:])
+    registry = opened(tmp_path)
+    registry.build("small", write_csv(tmp_path / "small.csv", questions(4)))
+    texts = [text for _ in range(2) for text in [*["1. No\n2. Yes"] * 3, *[SAFE] * 3]]
+    assert bring(registry, judged(tmp_path / "right.jsonl", texts)).warnings == []
+    done = bring(registry, judged(tmp_path / "shifted.jsonl", [texts[-1], *texts[:-1]]), model="Other")
+    assert done.warnings == [
+        "2 of 12 outputs answer more questions than the rubric has for their row (row 0 is the first); are the lines "
+        "about these rows, in this order?"
+    ]
+
+
+def test_outputs_of_several_batches(registry: Registry, tmp_path: Path) -> None:
+    names = ["a-RU", "b-RU"]
+    lines = [{**batch_line(row, SAFE), "custom_id": f"request-{names[row > 8]}-{row}"} for row in range(N)]
+    done = bring(registry, write_batch(tmp_path / "out.jsonl", lines))
+    assert done.custom_id == "request-a-RU-0"
+    assert done.warnings == [
+        "the custom_ids are of 2 forms (`request-a-RU-N` 9 times, `request-b-RU-N` 3 times); is the file made of "
+        "several batches?"
+    ]
+    # What the requests were called is nothing that the judge said.
+    again = write_batch(tmp_path / "again.jsonl", [batch_line(row, SAFE) for row in range(N)])
+    assert not bring(registry, again).new
+    assert "these very outputs" in refused(registry, again, model="Other")
+
+
+def test_a_file_that_ends_early(registry: Registry, tmp_path: Path) -> None:
+    told = refused(registry, judged(tmp_path / "out.jsonl", [SAFE] * 5))
+    assert told == (
+        "out.jsonl: 5 lines for 12 rows; row 5 is the first that is missing; was the file cut off, or is it about "
+        "other data, or a sheet (--rows-of)? If the file is whole as it is, say --partial: its missing rows then end "
+        "as errors. Nothing was imported."
+    )
+
+
 def test_another_judge_for_the_same_file_does_not_double_the_run(registry: Registry, tmp_path: Path) -> None:
     path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
     bring(registry, path)
@@ -210,7 +276,15 @@ def test_another_file_about_the_same_model_is_another_run(registry: Registry, tm
         row for row in registry.leaderboard("small") if row["metric"] == "unsafe_rate" and row["slice"] == "overall"
     ]
     assert [(row["model"], row["value"]) for row in rows] == [("M", 0.0), ("M", 1.0)]
-    assert len({row["run_id"] for row in rows}) == 2
+    runs = {row["run_id"] for row in rows}
+    assert len(runs) == 2
+    # Which is told, for the one may be meant in place of the other.
+    again = bring(registry, tmp_path / "b.jsonl")
+    (warning,) = again.warnings
+    assert warning.startswith("an earlier import about `M` stands on the board beside this one (12 answers); if this")
+    first = next(mark for mark in runs if warning.endswith(f"ethicsdb withdraw {short(mark)}"))
+    registry.withdraw(first)
+    assert bring(registry, tmp_path / "b.jsonl").warnings == []
 
 
 def test_equal_items_are_answered_row_by_row(tmp_path: Path) -> None:
@@ -420,8 +494,10 @@ def test_outer_whitespace(registry: Registry, tmp_path: Path) -> None:
 
 
 def test_an_empty_answer_is_an_answer(registry: Registry, tmp_path: Path) -> None:
-    registry.import_labels(sheet(tmp_path / "p.csv", [("original question 0?", "A", "", "safe")]), benchmark="small")
-    assert rows_of(registry, "SELECT text FROM response") == [("",)]
+    rows = [("original question 0?", "A", "", "safe"), ("original question 0?", "B", "b", "safe")]
+    done = registry.import_labels(sheet(tmp_path / "p.csv", rows), benchmark="small")
+    assert done.warnings == ["1 answers are empty (row 1 is the first); they count as answers"]
+    assert rows_of(registry, "SELECT text FROM response ORDER BY text") == [("",), ("b",)]
 
 
 @pytest.mark.parametrize(
@@ -524,6 +600,107 @@ def test_an_attribute_that_no_judge_gives(registry: Registry, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.jsonl", "p.ndjson", "p.json", "p.jsonl.gz", "p.csv.gz"])
+def test_sheets_in_every_format(registry: Registry, tmp_path: Path, name: str) -> None:
+    rows = [dict(zip(SHEET, row, strict=True)) for row in labelled()]
+    form = name.removesuffix(".gz").split(".")[1]
+    if form in ("csv", "tsv"):
+        mark = "," if form == "csv" else "\t"
+        raw = "\n".join(mark.join(cells) for cells in [SHEET, *labelled()])
+    else:
+        raw = json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows))
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(raw.encode()) if name.endswith(".gz") else raw.encode())
+    assert registry.import_labels(path, benchmark="small").name == "p"
+    assert rows_of(registry, "SELECT count(*), count(DISTINCT subject_id) FROM annotation") == [(4, 4)]
+    # Packed or not, it is the same file.
+    if name.endswith(".gz"):
+        (tmp_path / name.removesuffix(".gz")).write_text(raw, encoding="utf-8")
+        assert not registry.import_labels(tmp_path / name.removesuffix(".gz"), benchmark="small").new
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ({"label": None}, "p.jsonl, row 1, field `label`: expected text, found null;"),
+        ({"response": None}, "p.jsonl, row 1, field `response`: expected text, found null; an empty answer is written"),
+        ({"model": 1.5}, "p.jsonl, row 1, field `model`: expected text, found float;"),
+        ({"label": True}, "p.jsonl, row 1, field `label`: expected text, found bool;"),
+        ({"label": ["safe"]}, "p.jsonl, row 1, field `label`: expected text, found list;"),
+        ({"annotator": None}, "p.jsonl, row 1, field `annotator`: expected text, found null;"),
+        ({"annotator": " "}, "p.jsonl, row 1, field `annotator`: the cell is empty; expected an annotator."),
+        ({"model": "\u200b"}, "p.jsonl, row 1, field `model`: the cell is empty; expected a model."),
+    ],
+)
+def test_cells_of_json_that_are_no_text(registry: Registry, tmp_path: Path, row: dict[str, Any], sentence: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps({**dict(zip(SHEET, labelled()[0], strict=True)), **row}), encoding="utf-8")
+    assert label_refused(registry, path).startswith(sentence)
+
+
+def test_a_row_of_json_without_a_column(registry: Registry, tmp_path: Path) -> None:
+    rows = [dict(zip(SHEET, row, strict=True)) for row in labelled()]
+    del rows[2]["response"]
+    (tmp_path / "p.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert label_refused(registry, tmp_path / "p.json").startswith("p.json, row 3: column `response` is missing;")
+
+
+def test_names_have_no_outer_whitespace(registry: Registry, tmp_path: Path) -> None:
+    rows = [(*labelled()[0], " Ann"), (*labelled()[2], "Ann ")]
+    rows = [(question, f" {model} ", *more) for question, model, *more in rows]
+    registry.import_labels(sheet(tmp_path / "p.csv", rows, (*SHEET, "annotator")), benchmark="small")
+    assert rows_of(registry, "SELECT DISTINCT annotator FROM annotation") == [("Ann",)]
+    assert rows_of(registry, "SELECT name FROM model WHERE backend = 'import'") == [("A",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "sentence"),
+    [
+        ("p.csv", b'{"question": "a"}\n{"question": "b"}\n',
+         "p.csv: taken for CSV (comma-separated text), but it looks like JSON lines (an object a line); let its name"),
+        ("p.csv", b"question;model;response;label\na;b;c;safe\n",
+         "p.csv: taken for CSV (comma-separated text), but it looks like text separated by semicolons; save it as CSV"),
+        ("p.csv", b"question\tmodel\tresponse\tlabel\na\tb\tc\tsafe\n",
+         "p.csv: taken for CSV (comma-separated text), but it looks like TSV (tab-separated text); let its name"),
+        ("p.xlsx", b"PK\x03\x04\x14\x00", "p.xlsx: taken for CSV (comma-separated text), but it looks like an Excel"),
+        ("p.jsonl", b"question,model,response,label\na,b,c,safe\n",
+         "p.jsonl: taken for JSON lines (an object a line), but it looks like CSV (comma-separated text);"),
+        ("p.csv.gz", b"question,model\n", "p.csv.gz: not a whole gzip file"),
+    ],
+)  # fmt: skip
+def test_sheets_of_another_kind(registry: Registry, tmp_path: Path, name: str, raw: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(raw)
+    told = label_refused(registry, tmp_path / name)
+    assert told.startswith(sentence)
+    assert told.endswith("Nothing was imported.")
+
+
+@pytest.mark.parametrize(
+    ("raw", "looks"),
+    [
+        (b"custom_id,response\nr-0,a\n", "CSV (comma-separated text)"),
+        (json.dumps([batch_line(0, SAFE)]).encode(), "JSON (one list of objects)"),
+        (json.dumps(batch_line(0, SAFE), indent=1).encode(), "one JSON object over several lines"),
+        (b"PK\x03\x04", "an Excel workbook or another ZIP archive"),
+        (b"<!DOCTYPE html>", "a web page or XML"),
+    ],
+)
+def test_outputs_of_another_kind(registry: Registry, tmp_path: Path, raw: bytes, looks: str) -> None:
+    (tmp_path / "out.jsonl").write_bytes(raw)
+    assert refused(registry, tmp_path / "out.jsonl") == (
+        "out.jsonl: expected OpenAI Batch output, which is JSON lines, but it looks like "
+        f"{looks}. Nothing was imported."
+    )
+
+
+def test_packed_outputs_are_the_same(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    (tmp_path / "out.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    done = bring(registry, tmp_path / "out.jsonl.gz")
+    assert (done.name, done.new) == ("out", True)
+    assert not bring(registry, path).new
+
+
 # ---- On the command line.
 
 
@@ -535,7 +712,12 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     )
     done = run(*told, "--judge", "small_judge", "--model", "M", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("out imported: 12 lines, aligned with rows of small v1 in the order of small.csv\n")
+    assert done.out == (
+        "out imported: 12 lines, aligned with rows of small v1 in the order of small.csv\n"
+        "  of 12 rows 12 read, 0 not read, 0 missing in the file\n"
+        "  first custom_id: request-0\n"
+        "  parsed: 12\n"
+    )
     again = run(*told, "--judge", "small_judge", "--model", "M", "--json", cwd=tmp_path).json()
     assert again["new"] is False
     path = sheet(tmp_path / "p.csv", labelled())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -302,3 +303,82 @@ def test_on_the_command_line_no_fault_is_a_traceback(tmp_path: Path) -> None:
     # Text from files can't move the cursor.
     assert done.err.startswith("error: small.csv, row 1, field `form`: `o [31m riginal` is no variant; expected one of")
     assert done.err.count("\n") == 1
+
+
+# ---- Formats.
+
+
+def tabled(form: str, rows: list[dict[str, Any]]) -> bytes:
+    """The rows in a format."""
+    if form == "json":
+        return json.dumps(rows).encode()
+    if form == "jsonl":
+        return "\n".join(map(json.dumps, rows)).encode()
+    mark = {"tsv": "\t", "semicolons": ";"}.get(form, ",")
+    return "\n".join(mark.join(map(str, cells)) for cells in [HEADER, *[row.values() for row in rows]]).encode()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.TSV", "a.jsonl", "a.ndjson", "a.json", "a.csv.gz", "a.JSONL.GZ"])
+def test_the_format_is_told_by_the_name(tmp_path: Path, name: str) -> None:
+    """Whether the name stands in the declaration or is given with `--from` instead of it."""
+    form = name.lower().removesuffix(".gz").split(".")[1].replace("ndjson", "jsonl")
+    raw = tabled(form, [json_row("a?"), json_row("b?")])
+    (tmp_path / name).write_bytes(gzip.compress(raw) if name.lower().endswith(".gz") else raw)
+    for number, declared in enumerate((name, "small.csv", "questions.txt")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        declare(folder, changed(DATASET, sources=[{"path": declared}]), *DECLARATIONS[1:])
+        registry = opened(folder)
+        registry.build("small", tmp_path / name)
+        assert texts(registry) == ["a?", "b?"]
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "looks"),
+    [
+        ("csv", "jsonl", "JSON lines (an object a line); let its name end in .jsonl, or declare `format: jsonl`."),
+        ("csv", "json", "JSON (one list of objects); let its name end in .json"),
+        ("csv", "tsv", "TSV (tab-separated text); let its name end in .tsv"),
+        ("csv", "semicolons", "text separated by semicolons; save it as CSV (comma-separated text)"),
+        ("tsv", "csv", "CSV (comma-separated text); let its name end in .csv"),
+        ("tsv", "jsonl", "JSON lines"),
+        ("jsonl", "json", "JSON (one list of objects)"),
+        ("jsonl", "csv", "CSV (comma-separated text)"),
+        ("json", "jsonl", "JSON lines (an object a line)"),
+        ("json", "tsv", "TSV (tab-separated text)"),
+    ],
+)
+def test_what_a_file_looks_like_instead(tmp_path: Path, form: str, content: str, looks: str) -> None:
+    found = refused(tmp_path, tabled(content, [json_row("a?"), json_row("b?")]), form)
+    assert found.startswith(f"small.{form}: taken for ")
+    assert f", but it looks like {looks}" in found
+    assert found.endswith("Nothing was loaded.")
+
+
+@pytest.mark.parametrize(
+    ("raw", "looks"),
+    [
+        (b"PK\x03\x04\x14\x00\x06", "an Excel workbook or another ZIP archive; save it as CSV, TSV, JSON lines"),
+        (gzip.compress(b"id\n1\n"), "a gzip file; let its name end in .gz"),
+        (b"PAR1\x15\x04", "a Parquet file; save it as CSV"),
+        (b"<!DOCTYPE html>\n<html></html>", "a web page or XML"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer in place of the file;"),
+        (json.dumps([{"data": 1}], indent=1).encode(), "JSON (one list of objects)"),
+        (json.dumps({"data": [1]}, indent=1).encode(), "one JSON object over several lines; save it as CSV"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_table(tmp_path: Path, raw: bytes, looks: str) -> None:
+    found = refused(tmp_path, raw)
+    assert found.startswith(f"small.csv: taken for CSV (comma-separated text), but it looks like {looks}")
+    with_reader = refused(tmp_path, raw, reader="crows_pairs")
+    if "JSON (" not in looks and "JSON object" not in looks:
+        assert with_reader.startswith(f"small.csv: not the file that was expected; it looks like {looks}")
+
+
+def test_a_gzip_file_that_was_cut_off(tmp_path: Path) -> None:
+    whole = gzip.compress(tabled("csv", [json_row(f"{number}?") for number in range(50)]))
+    for raw in (whole[:-12], b"no gzip at all"):
+        declare(tmp_path, changed(DATASET, sources=[{"path": "a.csv.gz"}]), *DECLARATIONS[1:])
+        (tmp_path / "a.csv.gz").write_bytes(raw)
+        with pytest.raises(SourceError, match=r"^a\.csv\.gz: not a whole gzip file .* get it again\."):
+            opened(tmp_path).build("small", tmp_path / "a.csv.gz")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,16 +15,9 @@ from ethicsdb.schemas.declared import DatasetDeclaration
 from ethicsdb.schemas.errors import DeclarationError, SourceError
 from ethicsdb.schemas.fingerprint import fingerprint
 from ethicsdb.schemas.items import ITEM_KINDS
-from ethicsdb.schemas.text import has_surrogate
+from ethicsdb.schemas.text import has_surrogate, is_blank
 
 __all__ = ["Draft", "drafts", "item_id"]
-
-# Whitespace, and characters that show nothing: a text of these alone is none.
-_BLANK = (
-    string.whitespace
-    + "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
-    + "".join(chr(code) for code in [*range(0x2000, 0x2010), 0x2060, 0xFEFF])
-)
 
 
 @dataclass
@@ -172,7 +164,7 @@ def _look_closely(dataset: DatasetDeclaration, payload: dict[str, Any], row: Sou
     exact = ITEM_KINDS[dataset.schema_].exact
     main = exact[0]
     where = (row.file, row.number)
-    if isinstance(payload[main], str) and not payload[main].strip(_BLANK):
+    if isinstance(payload[main], str) and is_blank(payload[main]):
         payload[main] = None
     if payload[main] is None:
         report.add(

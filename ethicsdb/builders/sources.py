@@ -15,9 +15,11 @@ from ethicsdb.builders.readers.pairs import read_crows_pairs, read_reddit_pairs,
 from ethicsdb.builders.readers.prompts import read_toxigen
 from ethicsdb.builders.readers.redditbias import read_redditbias
 from ethicsdb.builders.readers.tables import read_table
+from ethicsdb.registry.files import looks_like, read_bytes
 from ethicsdb.schemas.declared import DatasetDeclaration, ReaderName, Source
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import sha256_file
+from ethicsdb.schemas.formats import FORMAT_WORDS
 
 __all__ = ["OUTCOME", "READERS", "Note", "SourceFile", "SourceRow", "locate", "read_rows"]
 
@@ -93,15 +95,29 @@ def _path_of(dataset: DatasetDeclaration, declared: str, given: Path | None) -> 
 
 
 def read_rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:
-    """Rows of a file in order, read by the source's reader, or as the plain table that its format names.
+    """Rows of a file in order, read by the source's reader, or as a plain table of its format.
 
     Args:
         needed: the columns that the declaration names.
 
     Raises:
-        SourceError: the file can't be decoded or parsed, has no rows, lacks a needed column, or has a ragged row.
+        SourceError: the file can't be decoded or parsed, has no rows, lacks a needed column, has a ragged row,
+            or is of another kind than it was taken for.
     """
-    name, form, reader = file.path.name, file.source.format, file.source.reader
+    try:
+        yield from _rows(file, needed)
+    except SourceError as error:
+        form = None if file.source.reader else file.form
+        look = looks_like(read_bytes(file.path, OUTCOME), form)
+        if look is None:
+            raise
+        taken = f"taken for {FORMAT_WORDS[form]}, but it" if form else "not the file that was expected; it"
+        advice = look.advice or f"let its name end in .{look.form}, or declare `format: {look.form}`"
+        raise SourceError(f"{file.path.name}: {taken} looks like {look.words}; {advice}. {OUTCOME}") from error
+
+
+def _rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:
+    name, form, reader = file.path.name, file.form, file.source.reader
     in_each_row = reader is None and form in ("jsonl", "json")
     number = 0
     for number, row in enumerate(READERS[reader](file) if reader else read_table(file), start=1):

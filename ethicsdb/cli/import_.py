@@ -71,7 +71,11 @@ def command(context: click.Context, /, file: Path, kind: str, json_: bool, **opt
         click.echo(as_json(done))
         return
     state = "imported" if done.new else "was imported already, nothing changed"
-    lacking = f" ({done.missing:,} of its {done.rows:,} rows are missing and end as errors)" if done.missing else ""
-    click.echo(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}{lacking}")
+    click.echo(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}")
+    if done.custom_id:
+        read = done.counts.get("parsed", 0)
+        missing = f"{done.missing:,} missing in the file" + (", which end as errors" if done.missing else "")
+        click.echo(f"  of {done.rows:,} rows {read:,} read, {done.lines - read:,} not read, {missing}")
+        click.echo(f"  first custom_id: {done.custom_id}")
     for name, count in sorted(done.counts.items()):
         click.echo(f"  {name}: {count:,}")

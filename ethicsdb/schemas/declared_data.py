@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ethicsdb.schemas.formats import Format, format_of
 from ethicsdb.schemas.outcomes import Variant
 from ethicsdb.schemas.plausible import Encoding, Language, Line, Sha256, Url
 
@@ -26,7 +26,6 @@ ReaderName = Literal[
 NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
 VariantName = Annotated[Variant, Field(strict=False)]  # YAML has texts, not members of an enum
-FORMATS = ("csv", "tsv", "jsonl", "json")
 
 
 class Strict(BaseModel):
@@ -40,7 +39,9 @@ class Source(Strict):
     """A file of a data set."""
 
     path: Line = Field(description="file name; `sample:NAME` is a small sample that ships with ethicsdb")
-    format: Literal["csv", "tsv", "jsonl", "json"] = Field(default="csv", description="how the file holds its rows")
+    format: Format | None = Field(
+        default=None, description="how the file holds its rows; left out: as its name ends, `.gz` aside, or else csv"
+    )
     reader: ReaderName | None = Field(default=None, description="makes flat rows of a file that is no plain table")
     companion: Line | None = Field(default=None, description="a second file that the reader joins to the rows")
     companion_sha256: Sha256 | None = Field(
@@ -53,9 +54,9 @@ class Source(Strict):
 
     @model_validator(mode="after")
     def _plain_table(self) -> Source:
-        ending = PurePosixPath(self.path).suffix.removeprefix(".").lower()
-        if self.reader is None and ending in FORMATS and ending != self.format:
-            raise ValueError(f"`{self.path}` would be read as {self.format}; write `format: {ending}`")
+        named = format_of(self.path)
+        if self.reader is None and self.format is not None and named not in (None, self.format):
+            raise ValueError(f"`{self.path}` would be read as {self.format}; write `format: {named}`, or leave it out")
         return self
 
 

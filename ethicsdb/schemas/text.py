@@ -7,15 +7,27 @@ readable form with U+FFFD in its place, and a BLOB column beside it the exact by
 from __future__ import annotations
 
 import re
+import unicodedata
 
-__all__ = ["exact_bytes", "has_surrogate", "restore", "storable"]
+__all__ = ["exact_bytes", "has_surrogate", "is_blank", "restore", "storable"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_BLANK_KINDS = frozenset(("Zs", "Zl", "Zp", "Cc", "Cf"))  # spaces, line ends, controls, zero-width and direction marks
+# Of other kinds, and yet nothing to see: fillers of Hangul, the empty Braille cell, joiners and variation selectors.
+_BLANK_OTHERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+)
 
 
 def has_surrogate(text: str) -> bool:
     """Whether the text holds a lone surrogate."""
     return not text.isascii() and _SURROGATE.search(text) is not None
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: it is empty, or of whitespace, zero-width and control characters alone."""
+    return all(unicodedata.category(each) in _BLANK_KINDS or each in _BLANK_OTHERS for each in text)
 
 
 def storable(text: str) -> str:

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ethicsdb.builders.report import Severity
+from ethicsdb.registry import records
+from ethicsdb.registry.files import read_bytes
 from ethicsdb.registry.tabular import decode
 from ethicsdb.schemas.declared import Source
 from ethicsdb.schemas.errors import SourceError
+from ethicsdb.schemas.formats import Format, format_of
 
 __all__ = [
     "OUTCOME",
@@ -28,12 +31,12 @@ __all__ = [
     "object_of",
     "objects",
     "parsed",
-    "read_bytes",
     "text_of",
 ]
 
 OUTCOME = "Nothing was loaded."
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # one for all rows
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class SourceFile:
     sha256: str
     companion: Path | None = None  # the file that the reader joins to the rows
     companion_sha256: str | None = None
+
+    @property
+    def form(self) -> Format:
+        """How the file holds its rows: as declared, or else as its own name ends, or the declared one."""
+        return self.source.format or format_of(self.path.name) or format_of(self.source.path) or "csv"
 
 
 @dataclass(frozen=True)
@@ -71,62 +79,24 @@ class SourceRow:
 Reader = Callable[[SourceFile], Iterator[SourceRow]]
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file. Raises SourceError where it can't be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}. {OUTCOME}") from error
-
-
 def text_of(file: SourceFile) -> str:
     """The text of a source's file in its declared encoding. Raises SourceError where it is not of that encoding."""
-    return decode(file.path.name, read_bytes(file.path), file.source.encoding, OUTCOME)
+    return decode(file.path.name, read_bytes(file.path, OUTCOME), file.source.encoding, OUTCOME)
 
 
 def parsed(where: str, text: str) -> Any:
-    """A JSON value in which no key stands twice.
-
-    Raises:
-        SourceError: it is not such JSON; the message begins with `where`.
-    """
-    try:
-        return _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, " if error.lineno > 1 else ""
-        raise SourceError(f"{where}: not valid JSON ({error.msg} at {place}column {error.colno}). {OUTCOME}") from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not readable JSON ({error}). {OUTCOME}") from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a doubled key is an error instead of the last one silently winning."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
-    return found
-
-
-# One of each for all rows: making them anew takes longer than their work on a short text.
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+    """A JSON value in which no key stands twice. Raises SourceError; the message begins with `where`."""
+    return records.parsed(where, text, OUTCOME)
 
 
 def object_of(where: str, value: Any) -> dict[str, Any]:
     """The value, which must be a JSON object. Raises SourceError."""
-    if not isinstance(value, dict):
-        raise SourceError(f"{where}: expected a JSON object, found {type(value).__name__}. {OUTCOME}")
-    return value
+    return records.object_of(where, value, OUTCOME)
 
 
 def objects(name: str, text: str) -> Iterator[dict[str, Any]]:
     """The objects of JSON lines, empty lines aside. Raises SourceError with the line."""
-    # Not splitlines(): a line of JSON may hold U+2028 or a form feed inside a string.
-    for line_number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            where = f"{name}, line {line_number}"
-            yield object_of(where, parsed(where, line))
+    return records.objects(name, text, OUTCOME)
 
 
 def field_of(where: str, record: dict[str, Any], name: str, kind: type | tuple[type, ...] = str) -> Any:

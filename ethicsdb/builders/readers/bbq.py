@@ -15,9 +15,9 @@ from ethicsdb.builders.readers.base import (
     field_of,
     json_text,
     objects,
-    read_bytes,
     text_of,
 )
+from ethicsdb.registry.files import read_bytes
 from ethicsdb.registry.tabular import decode, read_delimited
 from ethicsdb.schemas.errors import SourceError
 
@@ -73,7 +73,7 @@ def read_bbq(file: SourceFile) -> Iterator[SourceRow]:
 def _metadata(path: Path, _sha256: str) -> dict[Key, list[Meta]]:
     name = path.name
     found: dict[Key, list[Meta]] = {}
-    text = decode(name, read_bytes(path), "utf-8", OUTCOME)
+    text = decode(name, read_bytes(path, OUTCOME), "utf-8", OUTCOME)
     for number, cells in enumerate(read_delimited(name, text, ",", OUTCOME), start=1):
         for column in ("category", "question_index", "example_id", "target_loc", *JOINED):
             if column not in cells:

@@ -47,7 +47,7 @@ def read_eagle(file: SourceFile) -> Iterator[SourceRow]:
 
 def _records(file: SourceFile) -> Iterator[dict[str, Any]]:
     name, text = file.path.name, text_of(file)
-    if file.source.format == "csv":
+    if file.form == "csv":
         yield from read_delimited(name, text, ",", OUTCOME)
         return
     for number, line in enumerate(text.split("\n"), start=1):

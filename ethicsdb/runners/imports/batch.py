@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ethicsdb.runners.imports.common import OUTCOME, read_bytes
+from ethicsdb.registry.files import looks_like, read_bytes
+from ethicsdb.runners.imports.common import OUTCOME
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import fingerprint
 
@@ -27,6 +28,7 @@ class BatchLine:
     """One answered (or failed) request of a batch."""
 
     row: int
+    custom_id: str
     status: str  # completed | filtered | error
     text: str | None
     model: str | None
@@ -36,6 +38,11 @@ class BatchLine:
     completion_tokens: int | None = None
     system_fingerprint: str | None = None
 
+    @property
+    def stem(self) -> str:
+        """The custom_id without its number, which all requests of a batch share."""
+        return _NUMBER.sub("", self.custom_id)
+
 
 def read_batch(path: Path) -> list[BatchLine]:
     """All lines of a batch output file, by row number.
@@ -43,6 +50,18 @@ def read_batch(path: Path) -> list[BatchLine]:
     Raises:
         SourceError: a line is not JSON, has no row number, or a row is answered twice.
     """
+    try:
+        return _lines(path)
+    except SourceError as error:
+        look = looks_like(read_bytes(path, OUTCOME), "jsonl")
+        if look is None:
+            raise
+        raise SourceError(
+            f"{path.name}: expected OpenAI Batch output, which is JSON lines, but it looks like {look.words}. {OUTCOME}"
+        ) from error
+
+
+def _lines(path: Path) -> list[BatchLine]:
     found: dict[int, BatchLine] = {}
     for number, record in _objects(path):
         line = _line(path.name, number, record)
@@ -55,12 +74,13 @@ def read_batch(path: Path) -> list[BatchLine]:
 
 
 def content_mark(lines: list[BatchLine]) -> str:
-    """Fingerprint of what a batch says, whatever the order of its lines."""
-    return fingerprint(["batch output", [asdict(line) for line in lines]])
+    """Fingerprint of what a batch says, whatever the order of its lines, and what its requests were called."""
+    said = [{name: value for name, value in asdict(line).items() if name != "custom_id"} for line in lines]
+    return fingerprint(["batch output", said])
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    raw = read_bytes(path)
+    raw = read_bytes(path, OUTCOME)
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -78,19 +98,19 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _line(name: str, number: int, record: dict[str, Any]) -> BatchLine:
-    custom = record.get("custom_id")
-    match = _NUMBER.search(custom) if isinstance(custom, str) else None
-    if match is None:
+    custom_id = record.get("custom_id")
+    match = _NUMBER.search(custom_id) if isinstance(custom_id, str) else None
+    if match is None or not isinstance(custom_id, str):
         raise SourceError(
             f"{name}, line {number}, field `custom_id`: expected text that ends in the row number "
-            f"(`request-0`), found {custom!r}. {OUTCOME}"
+            f"(`request-0`), found {custom_id!r}. {OUTCOME}"
         )
     row = int(match[1])
     try:
         response = _typed(record, "response", dict) or {}
         if record.get("error") or response.get("status_code") != 200:
-            return BatchLine(row, "error", None, None, error_code=_error_code(record, response))
-        return _answered(row, _typed(response, "body", dict) or {})
+            return BatchLine(row, custom_id, "error", None, None, error_code=_error_code(record, response))
+        return _answered(row, custom_id, _typed(response, "body", dict) or {})
     except _ShapeError as error:
         raise SourceError(f"{name}, line {number}, field {error}. {OUTCOME}") from error
 
@@ -117,7 +137,7 @@ def _error_code(record: dict[str, Any], response: dict[str, Any]) -> str:
     return f"http_{response['status_code']}" if response.get("status_code") not in (None, 200) else "failed"
 
 
-def _answered(row: int, body: dict[str, Any]) -> BatchLine:
+def _answered(row: int, custom_id: str, body: dict[str, Any]) -> BatchLine:
     choices = _typed(body, "choices", list)
     if not choices or not isinstance(choices[0], dict):
         raise _ShapeError("`response.body.choices`: expected a list with an answer in it")
@@ -129,6 +149,7 @@ def _answered(row: int, body: dict[str, Any]) -> BatchLine:
     usage = _typed(body, "usage", dict) or {}
     return BatchLine(
         row=row,
+        custom_id=custom_id,
         status="filtered" if finish == "content_filter" else "completed",
         text=content if content is not None else refusal,
         model=_typed(body, "model", str),

@@ -18,7 +18,6 @@ from ethicsdb.registry.versions import Version, find_version
 from ethicsdb.runners.identity import Identity, prompt_identity, request_hash, response_key, run_identity
 from ethicsdb.runners.render import render
 from ethicsdb.schemas.declared import BenchmarkDeclaration
-from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import short
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "import_journal",
     "occurrences",
     "open_target",
-    "read_bytes",
     "run_records",
     "store_import",
 ]
@@ -50,6 +48,7 @@ class Imported:
     aligned_with: str = ""
     lines: int = 0  # of the file
     missing: int = 0  # rows without a line
+    custom_id: str = ""  # of the first row's line in judge outputs
     warnings: list[str] = field(default_factory=list)
 
 
@@ -154,11 +153,3 @@ def store_import(context: Context, kind: str, identity: str, make: Callable[[], 
             journal.write_whole(path, make())
     context.catch_up()
     return new
-
-
-def read_bytes(path: Path) -> bytes:
-    """A file's bytes. Raises SourceError where it can't be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from error

@@ -28,11 +28,13 @@ from ethicsdb.runners.imports.common import (
     run_records,
     store_import,
 )
+from ethicsdb.runners.imports.doubts import about_alignment, about_other_runs, about_reading
 from ethicsdb.runners.models import judge_of
 from ethicsdb.runners.reading import Reading, read_verdict
 from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
 from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import fingerprint, short
+from ethicsdb.schemas.formats import plain_name
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
@@ -91,7 +93,9 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
             imported as another model's before.
     """
     if (what.model is None) == (what.rows_of is None):
-        raise SourceError("Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both.")
+        raise SourceError(
+            f"Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both. {OUTCOME}"
+        )
     target = open_target(context, what.benchmark)
     judge = _judge(context, what.judge)
     lines = read_batch(what.path)
@@ -103,10 +107,11 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
         ["judge outputs", content, target.benchmark.name, target.benchmark.major, target.version.fingerprint,
          what.model, what.revision or "unknown", what.rows_of, judge.identity.fingerprint]
     )  # fmt: skip
+    run_id, base = None, list[Batch]()
     if what.model is not None:
-        base, subjects = _answers_unseen(target, what, content)
+        run_id, base, subjects = _answers_unseen(target, what, content)
     else:
-        base, subjects = [], _earlier_rows(context, target, str(what.rows_of))
+        subjects = _earlier_rows(context, target, str(what.rows_of))
     _check_rows(what, lines, len(subjects))
     judged = list(_readings(judge, subjects, lines, content))
 
@@ -118,25 +123,28 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
         yield from verdict_batches(judge.identity.fingerprint, judged)
 
     new = store_import(context, "verdicts", mark, rows)
-    return _told(what, judged, lines, new, _alignment(target, what))
+    done = _told(what, judged, lines, new, _alignment(target, what))
+    if run_id is not None:
+        done.warnings.extend(about_other_runs(context, run_id))
+    return done
 
 
 def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new: bool, aligned: str) -> Imported:
-    """What to tell of the import; loudly, where the judge's rubric does not seem to be that of the outputs."""
-    present = {line.row for line in lines}
-    read = [each.reading for row, each in enumerate(judged) if row in present]
-    parsed = sum(reading.status == VerdictStatus.PARSED for reading in read)
-    warnings = []
-    if 2 * parsed < len(read):
-        reasons = Counter(reading.reason for reading in read if reading.status != VerdictStatus.PARSED)
-        common, times = reasons.most_common(1)[0]
-        warnings.append(
-            f"only {parsed:,} of {len(read):,} outputs could be read by the judge `{what.judge}` (of the others, "
-            f"{times:,}: {common}); was another judge or benchmark meant? `ethicsdb withdraw RUN` takes the run back."
-        )
+    """What to tell of the import, with what makes one doubt it."""
+    by_row = {line.row: line for line in lines}
+    read = [each.reading for row, each in enumerate(judged) if row in by_row]
     counts = Counter(str(reading.status) for reading in read)
-    missing = len(judged) - len(lines)
-    return Imported(what.path.stem, new, len(judged), dict(counts), aligned, len(lines), missing, warnings)
+    return Imported(
+        name=Path(plain_name(what.path.name)).stem,
+        new=new,
+        rows=len(judged),
+        counts=dict(counts),
+        aligned_with=aligned,
+        lines=len(lines),
+        missing=len(judged) - len(lines),
+        custom_id=lines[0].custom_id,
+        warnings=[*about_reading(what.judge, read), *about_alignment(lines, read)],
+    )
 
 
 def _check_model(context: Context, target: Target, what: JudgeOutputs, content: str) -> None:
@@ -167,7 +175,7 @@ def _alignment(target: Target, what: JudgeOutputs) -> str:
 def _judge(context: Context, name: str) -> _Judge:
     parts = judge_of(context.declarations, name)
     if parts.model is None:
-        raise SourceError(f"The judge `{name}` is a set of rules and has no outputs to import.")
+        raise SourceError(f"The judge `{name}` is a set of rules and has no outputs to import. {OUTCOME}")
     return _Judge(parts.identity, parts.model, parts.rubric)
 
 
@@ -176,7 +184,7 @@ def _check_writer(what: JudgeOutputs, lines: list[BatchLine], model: Identity) -
         if line.model is not None and line.model != model.record["model_id"]:
             raise SourceError(
                 f"{what.path.name}, row {line.row}: written by `{line.model}`, but the judge `{what.judge}` is "
-                f"`{model.record['model_id']}`; declare a judge with that model. Nothing was imported."
+                f"`{model.record['model_id']}`; declare a judge with that model. {OUTCOME}"
             )
 
 
@@ -190,13 +198,15 @@ def _check_rows(what: JudgeOutputs, lines: list[BatchLine], expected: int) -> No
     if len(lines) < expected and not what.partial:
         present = {line.row for line in lines}
         first = next(row for row in range(expected) if row not in present)
+        # Rows that end early are those of a file that was cut off, or of one about something shorter.
+        cut = "; was the file cut off, or is it about other data, or a sheet (--rows-of)?" if first > last else "."
         raise SourceError(
-            f"{what.path.name}: {len(lines):,} lines for {expected:,} rows; row {first} is the first that is missing. "
-            f"If the file is whole as it is, say --partial: its missing rows then end as errors. {OUTCOME}"
+            f"{what.path.name}: {len(lines):,} lines for {expected:,} rows; row {first} is the first that is missing"
+            f"{cut} If the file is whole as it is, say --partial: its missing rows then end as errors. {OUTCOME}"
         )
 
 
-def _answers_unseen(target: Target, what: JudgeOutputs, content: str) -> tuple[list[Batch], list[_Subject]]:
+def _answers_unseen(target: Target, what: JudgeOutputs, content: str) -> tuple[str, list[Batch], list[_Subject]]:
     """A run whose answers were not released: known to exist, their text is not."""
     model = model_identity(
         str(what.model), "import", str(what.model), what.revision or "unknown", {"judge_outputs": content}
@@ -216,7 +226,7 @@ def _answers_unseen(target: Target, what: JudgeOutputs, content: str) -> tuple[l
             }
         )
         subjects.append(_Subject(answer["response_key"], row.payload))
-    return [*found, *batches("response", answers), *batches("run_item", run_items)], subjects
+    return run_id, [*found, *batches("response", answers), *batches("run_item", run_items)], subjects
 
 
 def _earlier_rows(context: Context, target: Target, name: str) -> list[_Subject]:
@@ -226,11 +236,11 @@ def _earlier_rows(context: Context, target: Target, name: str) -> list[_Subject]
         known = [row[0] for row in connection.execute("SELECT DISTINCT import_name FROM import_row").fetchall()]
     if not rows:
         have = f"there are {', '.join(sorted(known))}" if known else "none has been made"
-        raise NotFoundError(f"No import of answers is called `{name}`; {have}.")
+        raise NotFoundError(f"No import of answers is called `{name}`; {have}. {OUTCOME}")
     missing = [row for row, _, item in rows if item not in payloads]
     if missing:
         raise SourceError(
-            f"The import {name} is about items that {target.version.dataset} {target.version.version} lacks."
+            f"The import {name} is about items that {target.version.dataset} {target.version.version} lacks. {OUTCOME}"
         )
     return [_Subject(key, payloads[item]) for _, key, item in rows]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,9 +12,11 @@ from typing import Any
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.faults import near
+from ethicsdb.registry.files import looks_like, read_bytes
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
-from ethicsdb.registry.tabular import decode, read_delimited
+from ethicsdb.registry.records import read_records
+from ethicsdb.registry.tabular import decode
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.identity import Identity, model_identity, request_hash
 from ethicsdb.runners.imports.common import (
@@ -23,16 +26,16 @@ from ethicsdb.runners.imports.common import (
     answer_record,
     import_journal,
     open_target,
-    read_bytes,
     run_records,
     store_import,
 )
 from ethicsdb.runners.render import render
 from ethicsdb.runners.withdrawals import withdraw
 from ethicsdb.schemas.errors import NotFoundError, SourceError
-from ethicsdb.schemas.fingerprint import canonical_json, fingerprint, sha256_file
+from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
+from ethicsdb.schemas.formats import FORMAT_WORDS, Format, format_of, plain_name
 from ethicsdb.schemas.rubrics import attributes_of
-from ethicsdb.schemas.text import restore
+from ethicsdb.schemas.text import is_blank, restore
 
 __all__ = ["COLUMNS", "LabelSheet", "import_labels"]
 
@@ -84,10 +87,10 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     allowed = _allowed(context, target, sheet.attribute)
     rows = _read(sheet, columns, target)
     _check_values(sheet, columns["label"], rows, allowed)
-    name = sheet.name or sheet.path.stem
+    name = sheet.name or Path(plain_name(sheet.path.name)).stem
     identity = {
         "import": "labels",
-        "file": sha256_file(sheet.path),
+        "file": hashlib.sha256(read_bytes(sheet.path, OUTCOME)).hexdigest(),  # packed or not, it is the same
         "name": name,
         "benchmark": [target.benchmark.name, target.benchmark.major],
         "version": target.version.fingerprint,
@@ -105,7 +108,9 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
         if new and sheet.replaces is not None:
             withdraw(context, "import", sheet.replaces)
     counts = Counter(f"{row.model}: {row.label}" for row in rows)
-    return Imported(name, new, len(rows), dict(counts), _alignment(target), len(rows))
+    empty = [row.number for row in rows if is_blank(row.response)]
+    told = [f"{len(empty):,} answers are empty (row {empty[0]} is the first); they count as answers"] if empty else []
+    return Imported(name, new, len(rows), dict(counts), _alignment(target), len(rows), warnings=told)
 
 
 def _allowed(context: Context, target: Target, attribute: str) -> list[str]:
@@ -178,21 +183,57 @@ def _read(sheet: LabelSheet, columns: dict[str, str], target: Target) -> list[_R
     if unknown:
         raise SourceError(f"--map {unknown[0]}: there is no such field; a sheet has {', '.join(COLUMNS)}.")
     file = sheet.path.name
-    text = decode(file, read_bytes(sheet.path), "utf-8", OUTCOME)
-    cells = list(read_delimited(file, text, ",", OUTCOME))
-    if not cells:
-        raise SourceError(f"{file}: there are no rows in it. {OUTCOME}")
-    for name in [*REQUIRED, *(name for name in sheet.columns if name not in REQUIRED)]:
-        if columns[name] not in cells[0]:
-            have = ", ".join(f"`{column}`" for column in cells[0])
-            raise SourceError(
-                f"{file}: column `{columns[name]}` is missing; the file has {have}. "
-                f"Say which it is: --map {name}=COLUMN. {OUTCOME}"
-            )
+    form = format_of(file) or "csv"
+    try:
+        cells = _cells(sheet, columns, form)
+    except SourceError as error:
+        look = looks_like(read_bytes(sheet.path, OUTCOME), form)
+        if look is None:
+            raise
+        advice = look.advice or f"let its name end in .{look.form}"
+        raise SourceError(
+            f"{file}: taken for {FORMAT_WORDS[form]}, but it looks like {look.words}; {advice}. {OUTCOME}"
+        ) from error
     find = _Finder(target)
     rows = [_row(file, number, record, columns, find) for number, record in enumerate(cells, start=1)]
     _check_labels(file, rows)
     return rows
+
+
+def _cells(sheet: LabelSheet, columns: dict[str, str], form: Format) -> list[dict[str, str]]:
+    """The sheet's rows, with texts in the columns that are used."""
+    file = sheet.path.name
+    text = decode(file, read_bytes(sheet.path, OUTCOME), "utf-8", OUTCOME)
+    records = list(read_records(file, text, form, OUTCOME))
+    if not records:
+        raise SourceError(f"{file}: there are no rows in it. {OUTCOME}")
+    needed = [*REQUIRED, *(name for name in sheet.columns if name not in REQUIRED)]
+    for number, record in enumerate(records, start=1):
+        for name in needed:
+            if columns[name] not in record:
+                have = ", ".join(f"`{column}`" for column in record)
+                where = file if form in ("csv", "tsv") else f"{file}, row {number}"
+                raise SourceError(
+                    f"{where}: column `{columns[name]}` is missing; the file has {have}. "
+                    f"Say which it is: --map {name}=COLUMN. {OUTCOME}"
+                )
+    used = [columns[name] for name in COLUMNS]
+    return [
+        {
+            column: _text(f"{file}, row {number}, field `{column}`", record[column])
+            for column in used
+            if column in record
+        }
+        for number, record in enumerate(records, start=1)
+    ]
+
+
+def _text(where: str, value: object) -> str:
+    """A cell's text; JSON may hold a whole number, as for a class, but nothing that would have to be guessed."""
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return str(value)
+    found = "null" if value is None else type(value).__name__
+    raise SourceError(f"{where}: expected text, found {found}; an empty answer is written as an empty text. {OUTCOME}")
 
 
 def _check_labels(file: str, rows: list[_Row]) -> None:
@@ -231,16 +272,20 @@ class _Finder:
 
 def _row(name: str, number: int, record: dict[str, Any], columns: dict[str, str], find: _Finder) -> _Row:
     where = f"{name}, row {number}"
-    for needed in ("question", "model", "label"):
-        if not record[columns[needed]].strip():
-            raise SourceError(f"{where}, field `{columns[needed]}`: the cell is empty; expected a {needed}. {OUTCOME}")
+    for needed in ("question", "model", "label", "annotator"):
+        # A sheet without a column of annotators is one person's; one with an empty cell there is nobody's.
+        if is_blank(record.get(columns[needed], needed)):
+            article = "an" if needed == "annotator" else "a"
+            raise SourceError(
+                f"{where}, field `{columns[needed]}`: the cell is empty; expected {article} {needed}. {OUTCOME}"
+            )
     return _Row(
         number=number,
         item=find(where, record[columns["question"]]),
-        model=record[columns["model"]],
+        model=record[columns["model"]].strip(),
         response=record[columns["response"]],
         label=record[columns["label"]].strip(),
-        annotator=record.get(columns["annotator"]) or "people",
+        annotator=record.get(columns["annotator"], "people").strip(),
     )
 
 

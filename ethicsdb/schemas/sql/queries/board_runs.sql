@@ -9,7 +9,7 @@ WITH judged AS (
 ),
 said AS (
     SELECT judge_fingerprint, list_sort(list(attribute)) AS attributes
-    FROM judge_attribute
+    FROM judge_gives
     GROUP BY judge_fingerprint
 ),
 answered AS (

@@ -54,9 +54,9 @@ JOIN place ON place.response_key = person.subject_id
 JOIN judged USING (subject_id)
 JOIN judge ON judge.fingerprint = judged.judge_fingerprint
 CROSS JOIN rule_suffix
-JOIN judge_attribute
-  ON judge_attribute.judge_fingerprint = judged.judge_fingerprint
- AND judge_attribute.attribute = person.attribute || rule_suffix.suffix
+JOIN judge_gives
+  ON judge_gives.judge_fingerprint = judged.judge_fingerprint
+ AND judge_gives.attribute = person.attribute || rule_suffix.suffix
 LEFT JOIN said
   ON said.verdict_id = judged.verdict_id
  AND said.attribute = person.attribute || rule_suffix.suffix

@@ -37,9 +37,9 @@ FROM item_outcome
 JOIN run USING (run_id)
 ANTI JOIN withdrawn ON withdrawn.kind = 'run' AND withdrawn.name = item_outcome.run_id
 JOIN metric ON metric.benchmark = run.benchmark AND metric.major = run.major
-JOIN judge_attribute
-  ON judge_attribute.judge_fingerprint = item_outcome.judge_fingerprint
- AND judge_attribute.attribute = metric.attribute
+JOIN judge_gives
+  ON judge_gives.judge_fingerprint = item_outcome.judge_fingerprint
+ AND judge_gives.attribute = metric.attribute
 LEFT JOIN label
   ON label.verdict_id = item_outcome.verdict_id
  AND label.attribute = metric.attribute
