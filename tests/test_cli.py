@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow.parquet
 import pytest
 from support import (
@@ -38,7 +39,7 @@ from support import (
 )
 
 from ethicsdb import Registry
-from ethicsdb.cli.main import COMMANDS
+from ethicsdb.cli.main import COMMANDS, cli
 from ethicsdb.registry.journal import Journal, batches
 from ethicsdb.schemas.errors import NotFoundError
 
@@ -164,8 +165,32 @@ def test_report_by_code(tmp_path: Path) -> None:
     done = run("report", "small@v1", "--code", "unknown_value", "--rows", "1", cwd=tmp_path)
     assert "outer_whitespace" not in done.out
     assert done.out.endswith("… 1 more (--rows 0 shows all, --code CODE one kind)\n")
-    done = run("report", "small", "--code", "unknown", cwd=tmp_path)
-    assert done.out == "no entry has the code `unknown`; there are outer_whitespace, unknown_value\n"
+    for more in ([], ["--json"]):
+        said = sentence(run("report", "small", "--code", "unknown", *more, cwd=tmp_path))
+        assert said == "error: No entry has the code `unknown`; there are outer_whitespace, unknown_value.\n"
+    opened(tmp_path).build("small", write_csv(tmp_path / "small.csv", questions(1)))
+    assert run("report", "small", "--code", "unknown", cwd=tmp_path).out == "every row was taken as it is\n"
+
+
+def numbers() -> Iterator[tuple[str, click.Parameter]]:
+    """Every number that a command takes."""
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        for option in command.params:
+            number = isinstance(option.type, (click.types.IntParamType, click.types.FloatParamType))
+            if number and option.name != "seed":  # endpoints take any
+                yield name, option
+
+
+@pytest.mark.parametrize(("name", "option"), list(numbers()), ids=lambda given: getattr(given, "name", given))
+def test_every_number_has_a_range(name: str, option: click.Parameter, shared: Path) -> None:
+    assert isinstance(option.type, (click.IntRange, click.FloatRange))
+    arguments = {"diff": ["small@v1", "small@v2"], "sql": ["select 1"], "judge": ["abc", "--judge", "small_judge"]}
+    rest = arguments.get(name, ["small", *(["--model", "judge-1"] if name == "run" else [])])
+    done = run(name, *rest, option.opts[0], "-1", cwd=shared)
+    assert (done.code, done.out) == (2, "")
+    assert f"Invalid value for '{option.opts[0]}': -1" in done.err
 
 
 # ---- User SQL.

@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.command("diff")
 @click.argument("before")
 @click.argument("after")
-@click.option("--rows", default=20, show_default=True, help="Rows to print; 0 for all.")
+@click.option("--rows", default=20, show_default=True, type=click.IntRange(min=0), help="Rows to print; 0 for all.")
 @json_option
 @click.pass_context
 def command(context: click.Context, before: str, after: str, rows: int, json_: bool) -> None:

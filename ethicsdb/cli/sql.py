@@ -27,7 +27,9 @@ NUMBERS = ("INT", "DECIMAL", "DOUBLE", "FLOAT")
 @click.option("--json", "json_", is_flag=True, help="Print a JSON list of records.")
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV.")
 @click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), help="Write a Parquet file.")
-@click.option("--rows", default=200, show_default=True, help="Rows of a printed table; 0 for all.")
+@click.option(
+    "--rows", default=200, show_default=True, type=click.IntRange(min=0), help="Rows of a printed table; 0 for all."
+)
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(min=0.1), help="Time limit.")
 @click.option("--memory-mb", default=4096, show_default=True, type=click.IntRange(min=64), help="Memory limit.")
 @click.pass_context
