@@ -35,7 +35,7 @@ from support import (
 )
 
 from ethicsdb import Registry
-from ethicsdb.registry.journal import paths
+from ethicsdb.registry.journal_order import paths
 from ethicsdb.registry.migrations import migrate
 from ethicsdb.runners.identity import judge_identity
 from ethicsdb.runners.imports.common import Imported

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ethicsdb.registry import journal
+from ethicsdb.registry import journal_order
 from ethicsdb.registry.declared import Declarations
 from ethicsdb.registry.ingest import Ingested, cut, ingest, pending
 from ethicsdb.registry.journal import Journal
@@ -186,7 +186,7 @@ class Context:
 
     def _sources(self) -> tuple[list[tuple[str, int]], str]:
         """What the file is made from: sizes of the journals, which only grow, and the declarations."""
-        sizes = [(path.name, path.stat().st_size) for path in journal.paths(self.store.journals)]
+        sizes = [(path.name, path.stat().st_size) for path in journal_order.paths(self.store.journals)]
         return sizes, fingerprint(self.mirrored())
 
     @contextmanager
@@ -213,6 +213,6 @@ class Context:
             raise StoreError(f"{why}, and there are no journals in {self.store.journals} to read instead")
         else:
             self.notice(f"{why}; reading its journals instead")
-            for name in journal.missing(self.store.journals):
+            for name in journal_order.missing(self.store.journals):
                 self.notice(f"{self.store.journals / name} is not there; if it ever held rows, this lacks them")
         yield self._copy[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ethicsdb.registry import journal
+from ethicsdb.registry import journal, journal_order
 from ethicsdb.registry.arrow import ORDINAL, batches_as_arrow, table_class
 from ethicsdb.registry.bulk import many_objects
 from ethicsdb.registry.journal import Batch
@@ -36,7 +36,7 @@ class Ingested:
 def pending(store: Store, connection: duckdb.DuckDBPyConnection) -> list[Path]:
     """Journals with bytes that this database has not read yet."""
     offsets = dict(connection.execute("SELECT name, byte_offset FROM journal").fetchall())
-    return [path for path in journal.paths(store.journals) if path.stat().st_size > offsets.get(path.name, 0)]
+    return [path for path in journal_order.paths(store.journals) if path.stat().st_size > offsets.get(path.name, 0)]
 
 
 def cut(store: Store, connection: duckdb.DuckDBPyConnection) -> list[tuple[Path, str]]:

@@ -6,9 +6,6 @@ journals, which is why `ethicsdb rebuild` can make it anew. Lines are ASCII: a l
 
 `sum` is a checksum of the line and of the sum before it, so that a line that was altered, removed or moved is noticed.
 Lines without one stand only before all that have one: earlier versions wrote none.
-
-The file `.order` beside them lists journals as they were begun: where two bring one row, the earlier one's stays, in a
-rebuild as in the first reading.
 """
 
 from __future__ import annotations
@@ -18,23 +15,20 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from ethicsdb.registry.journal_order import SUFFIX, enlist
 from ethicsdb.schemas.errors import StoreError
 
 __all__ = [
     "Batch",
     "Journal",
     "batches",
-    "copy_all",
     "journal_lock",
     "journal_name",
-    "missing",
-    "paths",
     "read_lines",
     "read_tables",
     "write_whole",
@@ -42,10 +36,8 @@ __all__ = [
 
 ROWS_A_LINE = 2000
 CHARACTERS_A_LINE = 4_000_000
-SUFFIX = ".jsonl"
 _START = b'{"sum":"'
 _SUM_LENGTH = 16  # hexadecimal digits
-ORDER = ".order"
 
 
 class Batch(NamedTuple):
@@ -155,7 +147,7 @@ def write_whole(path: Path, batches_: Iterable[Batch]) -> None:
             stream.write(line)
         stream.flush()
         os.fsync(stream.fileno())
-    _enlist(path)
+    enlist(path)
     partial.replace(path)
     _sync_folder(path.parent)
 
@@ -171,7 +163,7 @@ class Journal:
         self.torn = _drop_torn_line(path)
         new = not path.exists()
         if new:
-            _enlist(path)
+            enlist(path)
         self._before = b"" if new else _last_sum(path, path.stat().st_size)
         self._stream = path.open("ab")
         if new:
@@ -272,40 +264,6 @@ def _batch(line: bytes) -> Batch | None:
         return batch if all(len(row) == len(batch.columns) for row in batch.rows) else None
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def paths(folder: Path) -> list[Path]:
-    """All journals, in the order in which they were begun."""
-    if not folder.is_dir():
-        return []
-    order = folder / ORDER
-    names = order.read_text(encoding="utf-8").splitlines() if order.exists() else []
-    begun = {name: number for number, name in reversed(list(enumerate(names)))}
-    found = [path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith(".")]
-    return sorted(found, key=lambda path: (begun.get(path.name, len(names)), path.name))
-
-
-def missing(folder: Path) -> list[str]:
-    """Names of journals that were begun and have no file: removed since, or a kill came before their first byte."""
-    order = folder / ORDER
-    names = order.read_text(encoding="utf-8").splitlines() if order.exists() else []
-    return [name for name in dict.fromkeys(names) if not (folder / name).exists()]
-
-
-def copy_all(folder: Path, to: Path) -> None:
-    """Copy all journals as they are now."""
-    to.mkdir()
-    for path in [*paths(folder), folder / ORDER]:
-        if path.exists():
-            shutil.copyfile(path, to / path.name)
-
-
-def _enlist(path: Path) -> None:
-    """Note that a journal is begun; a name without a file means that it never came to be."""
-    with (path.parent / ORDER).open("a", encoding="utf-8") as stream:
-        stream.write(path.name + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def read_tables(path: Path, tables: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

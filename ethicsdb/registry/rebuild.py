@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ethicsdb.registry import journal
+from ethicsdb.registry import journal_order
 from ethicsdb.registry.ingest import ingest
 from ethicsdb.registry.mirror import MirrorRows
 from ethicsdb.registry.store import DamagedError, ForeignLockError, Store, unusable, with_wal
@@ -60,7 +60,7 @@ def fold(store: Store, rows: MirrorRows, folder: Path) -> Store:
         StoreError: a journal is damaged.
     """
     copy = Store(folder / store.path.name)
-    journal.copy_all(store.journals, copy.journals)
+    journal_order.copy_all(store.journals, copy.journals)
     try:
         ingest(copy, rows)
     except StoreError as error:
@@ -127,7 +127,7 @@ def _give_up_old(store: Store, copy: Store) -> None:
         gone = [name for name in store.journals_read() if not (store.journals / name).exists()]
         lost = [] if gone else _lost(store, copy)
     except DamagedError:
-        if not journal.paths(store.journals):
+        if not journal_order.paths(store.journals):
             raise  # never ours
         store.path.replace(store.path.with_name(store.path.name + ".damaged"))
         return
