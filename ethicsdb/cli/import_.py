@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, say
 
 __all__ = ["command"]
 
@@ -51,7 +51,9 @@ def command(context: click.Context, /, file: Path, kind: str, json_: bool, **opt
     """Bring in judge outputs or people's labels made elsewhere.
 
     judge-outputs: OpenAI Batch output (JSONL); the number at the end of each custom_id is the row.
-    labels: a CSV with a row an answer and the columns question, model, response, label (or --map).
+    labels: a table (CSV, TSV, JSON lines or JSON, as its name ends) with a row an answer and the columns question, model,
+    response, label (or --map).
+    Either may be packed (.gz).
     A second import of the same file changes nothing.
     """
     registry = open_registry(context)
@@ -66,16 +68,16 @@ def command(context: click.Context, /, file: Path, kind: str, json_: bool, **opt
         done = registry.import_labels(file, **{name: given[name] for name in fields if name in given})  # type: ignore[arg-type]  # click has checked them
     notices(registry)
     for sentence in done.warnings:
-        click.echo(f"WARNING: {sentence}", err=True)
+        say(f"WARNING: {sentence}", err=True)
     if json_:
         click.echo(as_json(done))
         return
     state = "imported" if done.new else "was imported already, nothing changed"
-    click.echo(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}")
+    say(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}")
     if done.custom_id:
         read = done.counts.get("parsed", 0)
         missing = f"{done.missing:,} missing in the file" + (", which end as errors" if done.missing else "")
-        click.echo(f"  of {done.rows:,} rows {read:,} read, {done.lines - read:,} not read, {missing}")
-        click.echo(f"  first custom_id: {done.custom_id}")
+        say(f"  of {done.rows:,} rows {read:,} read, {done.lines - read:,} not read, {missing}")
+        say(f"  first custom_id: {done.custom_id}")
     for name, count in sorted(done.counts.items()):
-        click.echo(f"  {name}: {count:,}")
+        say(f"  {name}: {count:,}")
