@@ -838,6 +838,22 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     assert run("import", tmp_path / "nowhere", "--as", "labels", "--benchmark", "small", cwd=tmp_path).code == 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("judge-outputs", ["--name", "x"]), ("judge-outputs", ["--replaces", "x"]), ("judge-outputs", ["--map", "a=b"]),
+        ("judge-outputs", ["--attribute", "safety"]), ("labels", ["--model", "x"]), ("labels", ["--partial"]),
+        ("labels", ["--judge", "small_judge"]), ("labels", ["--rows-of", "x"]), ("labels", ["--same-outputs"]),
+        ("labels", ["--revision", "1"]),
+    ],
+)  # fmt: skip
+def test_options_of_the_other_kind(registry: Registry, tmp_path: Path, kind: str, option: list[str]) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    done = run("import", path, "--as", kind, "--benchmark", "small", *option, cwd=tmp_path)
+    assert done.code == 2
+    assert f"{option[0]} says nothing about --as {kind}; leave it out" in done.err
+
+
 def test_a_judge_with_another_model_is_another_judge(registry: Registry, tmp_path: Path) -> None:
     out = judged(tmp_path / "out.jsonl", [SAFE] * N)
     bring(registry, out)
