@@ -92,21 +92,30 @@ class Registry:
         name: str | None = None,
         replaces: str | None = None,
     ) -> Imported:
-        """Import a CSV of answers that people labelled; see `ethicsdb.runners.imports.labels`."""
-        from ethicsdb.runners.imports.labels import LabelSheet, import_labels
+        """Import a sheet of answers that people labelled; see `ethicsdb.runners.imports.labels`."""
+        from ethicsdb.runners.imports.labels import import_labels
+        from ethicsdb.runners.imports.sheets import LabelSheet
 
         return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name, replaces))
 
-    def withdraw(self, name: str, *, undo: bool = False) -> tuple[str, str, bool]:
+    def withdraw(self, name: str, *, judge: str | None = None, undo: bool = False) -> tuple[str, str, bool]:
         """Take a mistaken run or import off the boards, or put it back; returns kind, name, and whether it is new.
 
+        Args:
+            judge: only this judge's verdicts on the run, or on the answers of the import.
+
         Raises:
-            NotFoundError: no import has that name, and no run's id starts so.
+            NotFoundError: no import has that name, no run's id starts so, or the judge has no verdicts there.
+            SourceError: labels of an import that is to come back stand in another one.
         """
-        from ethicsdb.runners.withdrawals import find_withdrawable, withdraw
+        from ethicsdb.runners.withdrawals import find_verdicts, find_withdrawable, withdraw
 
         kind, found = find_withdrawable(self.context, name)
-        return kind, found, withdraw(self.context, kind, found, undo=undo)
+        if judge is None:
+            return kind, found, withdraw(self.context, kind, found, undo=undo)
+        verdicts = find_verdicts(self.context, found, judge)
+        changed = [withdraw(self.context, "verdicts", each, undo=undo) for each in verdicts]
+        return "verdicts", found, any(changed)
 
     def run(
         self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None,

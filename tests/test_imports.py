@@ -35,6 +35,7 @@ from support import (
 )
 
 from ethicsdb import Registry
+from ethicsdb.registry.journal import read_lines
 from ethicsdb.registry.journal_order import paths
 from ethicsdb.registry.migrations import migrate
 from ethicsdb.runners.identity import judge_identity
@@ -75,6 +76,12 @@ def ended(registry: Registry, model: str = "M") -> Counter[tuple[str, str | None
     assert {row["n_expected"] for row in rows} == {N}
     assert sum(row["n"] for row in rows) == N
     return Counter({(row["outcome"], row["reason"]): row["n"] for row in rows})
+
+
+def run_of(registry: Registry, model: str = "M") -> str:
+    """The first digits of the run of a model."""
+    (mark,) = [row["run_id"] for row in registry.runs() if row["model"] == model]
+    return short(mark)
 
 
 # ---- Judge outputs.
@@ -181,7 +188,8 @@ def test_outputs_that_the_judge_can_not_read(registry: Registry, tmp_path: Path)
     done = bring(registry, judged(tmp_path / "out.jsonl", ["The answer looks fine to me."] * N))
     assert done.warnings == [
         "only 0 of 12 outputs could be read by the judge `small_judge` (of the others, 12: no_answer); was another "
-        "judge or benchmark meant? `ethicsdb withdraw RUN` takes the run back."
+        "judge or benchmark meant? If it is wrong, take it back: "
+        f"ethicsdb withdraw {run_of(registry)} --judge small_judge"
     ]
     board = {row["metric"]: row for row in registry.leaderboard("small") if row["slice"] == "overall"}
     # The strict rate stands without a number, beside that of a published rule that counts such outputs as safe.
@@ -209,6 +217,59 @@ def test_labels_of_judges_whose_journals_do_not_name_them(registry: Registry) ->
     assert set(found) == wanted
 
 
+def test_one_judge_s_verdicts_are_taken_back(registry: Registry, tmp_path: Path) -> None:
+    """The outputs that were read by a wrong judge are of the same run as those read by the right one."""
+    areas = {area: {"expected": [True] * 5, "unsafe_at": 2} for area in ("lies", "harm")}
+    wrong = changed(RUBRIC, name="wrong", rubric={**RUBRIC["rubric"], "areas": areas})
+    declare(tmp_path, *DECLARATIONS, wrong, changed(JUDGE, name="wrong_judge", rubric="wrong"))
+    registry = opened(tmp_path)
+    path = judged(tmp_path / "out.jsonl", [SAFE, *[UNSAFE] * (N - 1)])
+    (warning,) = bring(registry, path, judge="wrong_judge").warnings
+    run_id = run_of(registry)
+    assert warning.endswith(f"If it is wrong, take it back: ethicsdb withdraw {run_id} --judge wrong_judge")
+    bring(registry, path)
+    assert {row["judge"] for row in registry.outcomes("small")} == {"small_judge", "wrong_judge"}
+    kind, found, new = registry.withdraw(run_id, judge="wrong_judge")
+    assert (kind, short(found), new) == ("verdicts", run_id, True)
+    assert registry.withdraw(run_id, judge="wrong_judge")[2] is False
+    ours = [row for row in registry.leaderboard("small") if row["source"] != "published"]
+    assert {row["judge"] for row in ours} == {"small_judge"}
+    assert {row["judge"] for row in registry.outcomes("small")} == {"small_judge"}
+    again = bring(registry, path, judge="wrong_judge")
+    assert again.warnings[-1] == (
+        "these verdicts stand withdrawn, so that no board shows them; "
+        f"ethicsdb withdraw {run_id} --judge wrong_judge --undo puts them back"
+    )
+    assert registry.rebuild() == registry.checksums()
+    assert registry.withdraw(run_id, judge="wrong_judge", undo=True)[2]
+    assert {row["judge"] for row in registry.outcomes("small")} == {"small_judge", "wrong_judge"}
+    with pytest.raises(NotFoundError, match=r"^No judge called `refusal_rules` has judged that"):
+        registry.withdraw(run_id, judge="refusal_rules")
+
+
+def test_a_judge_s_verdicts_on_labelled_answers_are_taken_back(registry: Registry, tmp_path: Path) -> None:
+    registry.import_labels(sheet(tmp_path / "p.csv", labelled()), benchmark="small")
+    (warning,) = bring(registry, judged(tmp_path / "out.jsonl", ["?"] * 4), model=None, rows_of="p").warnings
+    assert warning.endswith("If it is wrong, take it back: ethicsdb withdraw p --judge small_judge")
+    assert len(registry.agreement("small")) > 0
+    done = run("withdraw", "p", "--judge", "small_judge", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "judge small_judge on p is withdrawn\n")
+    assert registry.agreement("small") == []
+    done = run("withdraw", "p", "--judge", "small_judge", "--undo", cwd=tmp_path)
+    assert done.out == "judge small_judge on p stands on the boards again\n"
+    assert len(registry.agreement("small")) > 0
+
+
+def test_a_withdrawn_run_that_is_imported_again(registry: Registry, tmp_path: Path) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    bring(registry, path)
+    run_id = run_of(registry)
+    registry.withdraw(run_id)
+    assert bring(registry, path).warnings == [
+        f"the run stands withdrawn, so that no board shows it; ethicsdb withdraw {run_id} --undo puts it back"
+    ]
+
+
 def test_outputs_about_other_rows(tmp_path: Path) -> None:
     """More answers than a row's area has questions: the lines are about other rows, though most of them can be read."""
     areas = {**RUBRIC["rubric"]["areas"], "lies": {"expected": [True, True], "unsafe_at": 1}}
@@ -221,7 +282,8 @@ def test_outputs_about_other_rows(tmp_path: Path) -> None:
     done = bring(registry, judged(tmp_path / "shifted.jsonl", [texts[-1], *texts[:-1]]), model="Other")
     assert done.warnings == [
         "2 of 12 outputs answer more questions than the rubric has for their row (row 0 is the first); are the lines "
-        "about these rows, in this order?"
+        "about these rows, in this order? If it is wrong, take it back: "
+        f"ethicsdb withdraw {run_of(registry, 'Other')} --judge small_judge"
     ]
 
 
@@ -232,7 +294,7 @@ def test_outputs_of_several_batches(registry: Registry, tmp_path: Path) -> None:
     assert done.custom_id == "request-a-RU-0"
     assert done.warnings == [
         "the custom_ids are of 2 forms (`request-a-RU-N` 9 times, `request-b-RU-N` 3 times); is the file made of "
-        "several batches?"
+        f"several batches? If it is wrong, take it back: ethicsdb withdraw {run_of(registry)} --judge small_judge"
     ]
     # What the requests were called is nothing that the judge said.
     again = write_batch(tmp_path / "again.jsonl", [batch_line(row, SAFE) for row in range(N)])
@@ -496,7 +558,7 @@ def test_outer_whitespace(registry: Registry, tmp_path: Path) -> None:
 def test_an_empty_answer_is_an_answer(registry: Registry, tmp_path: Path) -> None:
     rows = [("original question 0?", "A", "", "safe"), ("original question 0?", "B", "b", "safe")]
     done = registry.import_labels(sheet(tmp_path / "p.csv", rows), benchmark="small")
-    assert done.warnings == ["1 answers are empty (row 1 is the first); they count as answers"]
+    assert done.warnings == ["answers that are empty: 1 (row 1 is the first); they count as answers"]
     assert rows_of(registry, "SELECT text FROM response ORDER BY text") == [("",), ("b",)]
 
 
@@ -575,6 +637,54 @@ def test_a_corrected_sheet_replaces_the_first(registry: Registry, tmp_path: Path
     # One person's labels of one answer count once, those of the later sheet.
     query = "SELECT count(*) FROM annotation WHERE source NOT IN (SELECT name FROM withdrawn)"
     assert rows_of(registry, query) == [(4,)]
+
+
+def test_a_sheet_and_what_it_replaces_come_together(registry: Registry, tmp_path: Path) -> None:
+    """A kill between the two would leave every label twice, and a second import would change nothing."""
+    registry.import_labels(sheet(tmp_path / "p.csv", labelled()), benchmark="small")
+    before = {path.name for path in paths(registry.context.store.journals)}
+    done = registry.import_labels(sheet(tmp_path / "q.csv", labelled()[:3]), benchmark="small", replaces="p")
+    assert done.warnings == [
+        "judge outputs about rows of `p` are not about this import; import them again with --rows-of q"
+    ]
+    (journal,) = {path.name for path in paths(registry.context.store.journals)} - before
+    tables = [batch.table for _, batch in read_lines(registry.context.store.journals / journal)]
+    assert {"withdrawal", "annotation"} <= set(tables)
+    assert rows_of(registry, "SELECT kind, name FROM withdrawn") == [("import", "p")]
+    out = judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, SAFE, UNSAFE])
+    assert refused(registry, out, model=None, rows_of="p").startswith(
+        "The import `p` stands withdrawn; name the one that"
+    )
+    bring(registry, judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, SAFE]), model=None, rows_of="q")
+    strict = [row for row in registry.agreement("small") if row["slice"] == "overall" and row["rule"] == "strict"]
+    assert [row["n"] for row in strict] == [3]
+    assert registry.rebuild() == registry.checksums()
+
+
+def test_labels_do_not_come_back_twice(registry: Registry, tmp_path: Path) -> None:
+    path = sheet(tmp_path / "p.csv", labelled())
+    registry.import_labels(path, benchmark="small")
+    registry.withdraw("p")
+    assert registry.import_labels(path, benchmark="small").warnings == [
+        "this import stands withdrawn, and agreement leaves it out; ethicsdb withdraw p --undo puts it back"
+    ]
+    registry.import_labels(sheet(tmp_path / "q.csv", labelled()[2:]), benchmark="small")
+    with pytest.raises(SourceError) as caught:
+        registry.withdraw("p", undo=True)
+    assert str(caught.value) == (
+        "The import `q` holds labels of `p`, which would count twice; take it back first: ethicsdb withdraw q. "
+        "Nothing was changed."
+    )
+    assert rows_of(registry, "SELECT name FROM withdrawn") == [("p",)]
+    registry.withdraw("q")
+    assert registry.withdraw("p", undo=True) == ("import", "p", True)
+
+
+def test_a_withdrawn_run_of_labelled_answers_has_no_agreement(registry: Registry, tmp_path: Path) -> None:
+    registry.import_labels(sheet(tmp_path / "p.csv", labelled()), benchmark="small")
+    bring(registry, judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, SAFE, UNSAFE]), model=None, rows_of="p")
+    registry.withdraw(run_of(registry, "B"))
+    assert rows_of(registry, "SELECT DISTINCT model FROM judge_pair") == [("A",)]
 
 
 @pytest.mark.parametrize(
@@ -727,6 +837,22 @@ def test_commands(registry: Registry, tmp_path: Path) -> None:
     labels = run("import", path, "--as", "labels", "--benchmark", "small", "--name", "mine", cwd=tmp_path)
     assert labels.out.startswith("mine imported: 4 lines, aligned with small v1 by the question's text\n")
     assert run("import", tmp_path / "nowhere", "--as", "labels", "--benchmark", "small", cwd=tmp_path).code == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("judge-outputs", ["--name", "x"]), ("judge-outputs", ["--replaces", "x"]), ("judge-outputs", ["--map", "a=b"]),
+        ("judge-outputs", ["--attribute", "safety"]), ("labels", ["--model", "x"]), ("labels", ["--partial"]),
+        ("labels", ["--judge", "small_judge"]), ("labels", ["--rows-of", "x"]), ("labels", ["--same-outputs"]),
+        ("labels", ["--revision", "1"]),
+    ],
+)  # fmt: skip
+def test_options_of_the_other_kind(registry: Registry, tmp_path: Path, kind: str, option: list[str]) -> None:
+    path = judged(tmp_path / "out.jsonl", [SAFE] * N)
+    done = run("import", path, "--as", kind, "--benchmark", "small", *option, cwd=tmp_path)
+    assert done.code == 2
+    assert f"{option[0]} says nothing about --as {kind}; leave it out" in done.err
 
 
 def test_a_judge_with_another_model_is_another_judge(registry: Registry, tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.cli.common import as_json, json_option, notices, open_registry, say
 
 __all__ = ["command"]
+
+OF_OUTPUTS = ("judge", "model", "revision", "rows_of", "partial", "same_outputs")
+OF_LABELS = ("attribute", "columns", "name", "replaces")
 
 
 def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -19,6 +24,15 @@ def _mapping(_context: click.Context, _parameter: click.Parameter, values: tuple
             raise click.BadParameter(f"`{value}` is not FIELD=COLUMN")
         found[name] = column
     return found
+
+
+def _check_options(context: click.Context, kind: str, options: Iterable[str]) -> None:
+    """An option of the other kind of import would be passed over, and its wish with it."""
+    foreign = OF_LABELS if kind == "judge-outputs" else OF_OUTPUTS
+    for name in options:
+        if name in foreign and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            shown = "--map" if name == "columns" else f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{shown} says nothing about --as {kind}; leave it out")
 
 
 @click.command("import")
@@ -51,31 +65,33 @@ def command(context: click.Context, /, file: Path, kind: str, json_: bool, **opt
     """Bring in judge outputs or people's labels made elsewhere.
 
     judge-outputs: OpenAI Batch output (JSONL); the number at the end of each custom_id is the row.
-    labels: a CSV with a row an answer and the columns question, model, response, label (or --map).
-    A second import of the same file changes nothing.
+    labels: a table (CSV, TSV, JSON lines or JSON, as its name ends) with a row an answer and the columns question,
+    model, response, label (or --map).
+    Either may be packed (.gz). A second import of the same file changes nothing.
     """
+    _check_options(context, kind, options)
     registry = open_registry(context)
     given = {name: value for name, value in options.items() if value is not None}
     if kind == "judge-outputs":
         if "judge" not in given:
             raise click.UsageError("--as judge-outputs needs --judge NAME (`ethicsdb list judge`)")
-        wanted = ("benchmark", "judge", "model", "revision", "rows_of", "partial", "same_outputs")
-        done = registry.import_judge_outputs(file, **{name: given[name] for name in wanted if name in given})  # type: ignore[arg-type]  # click has checked them
+        wanted = {name: given[name] for name in ("benchmark", *OF_OUTPUTS) if name in given}
+        done = registry.import_judge_outputs(file, **wanted)  # type: ignore[arg-type]  # click has checked them
     else:
-        fields = ("benchmark", "attribute", "columns", "name", "replaces")
-        done = registry.import_labels(file, **{name: given[name] for name in fields if name in given})  # type: ignore[arg-type]  # click has checked them
+        wanted = {name: given[name] for name in ("benchmark", *OF_LABELS) if name in given}
+        done = registry.import_labels(file, **wanted)  # type: ignore[arg-type]  # click has checked them
     notices(registry)
     for sentence in done.warnings:
-        click.echo(f"WARNING: {sentence}", err=True)
+        say(f"WARNING: {sentence}", err=True)
     if json_:
         click.echo(as_json(done))
         return
     state = "imported" if done.new else "was imported already, nothing changed"
-    click.echo(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}")
+    say(f"{done.name} {state}: {done.lines:,} lines, aligned with {done.aligned_with}")
     if done.custom_id:
         read = done.counts.get("parsed", 0)
         missing = f"{done.missing:,} missing in the file" + (", which end as errors" if done.missing else "")
-        click.echo(f"  of {done.rows:,} rows {read:,} read, {done.lines - read:,} not read, {missing}")
-        click.echo(f"  first custom_id: {done.custom_id}")
+        say(f"  of {done.rows:,} rows {read:,} read, {done.lines - read:,} not read, {missing}")
+        say(f"  first custom_id: {done.custom_id}")
     for name, count in sorted(done.counts.items()):
-        click.echo(f"  {name}: {count:,}")
+        say(f"  {name}: {count:,}")

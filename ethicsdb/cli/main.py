@@ -31,7 +31,7 @@ COMMANDS = {
     "runs": ("runs", "List the runs, newest first."),
     "why": ("why", "Show what an item's number rests on."),
     "import": ("import_", "Bring in judge outputs or people's labels made elsewhere."),
-    "withdraw": ("withdraw", "Take a mistaken run or import of labels off the boards."),
+    "withdraw": ("withdraw", "Take a mistaken run, import of labels or judgement off the boards."),
     "leaderboard": ("leaderboard", "Show the board of a benchmark."),
     "agreement": ("agreement", "Show how judges agree with people."),
     "sql": ("sql", "Run a query in a read-only process of its own."),

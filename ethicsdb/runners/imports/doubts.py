@@ -24,7 +24,7 @@ def about_reading(judge: str, readings: Sequence[Reading]) -> list[str]:
     common, times = reasons.most_common(1)[0]
     return [
         f"only {parsed:,} of {len(readings):,} outputs could be read by the judge `{judge}` (of the others, {times:,}: "
-        f"{common}); was another judge or benchmark meant? `ethicsdb withdraw RUN` takes the run back."
+        f"{common}); was another judge or benchmark meant?"
     ]
 
 

@@ -32,6 +32,7 @@ from ethicsdb.runners.imports.doubts import about_alignment, about_other_runs, a
 from ethicsdb.runners.models import judge_of
 from ethicsdb.runners.reading import Reading, read_verdict
 from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
+from ethicsdb.runners.withdrawals import is_withdrawn, verdicts_name
 from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import fingerprint, short
 from ethicsdb.schemas.formats import plain_name
@@ -123,10 +124,23 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
         yield from verdict_batches(judge.identity.fingerprint, judged)
 
     new = store_import(context, "verdicts", mark, rows)
+    undo = f"take it back: ethicsdb withdraw {short(run_id) if run_id else what.rows_of} --judge {what.judge}"
     done = _told(what, judged, lines, new, _alignment(target, what))
+    done.warnings = [f"{doubt} If it is wrong, {undo}" for doubt in done.warnings]
     if run_id is not None:
-        done.warnings.extend(about_other_runs(context, run_id))
+        done.warnings.extend(_on_the_board(context, run_id, judge.identity.fingerprint, what.judge))
     return done
+
+
+def _on_the_board(context: Context, run_id: str, judge: str, name: str) -> list[str]:
+    """Whether what was imported is shown at all, and what is shown beside it."""
+    place = short(run_id)
+    if is_withdrawn(context, "run", run_id):
+        return [f"the run stands withdrawn, so that no board shows it; ethicsdb withdraw {place} --undo puts it back"]
+    if is_withdrawn(context, "verdicts", verdicts_name(run_id, judge)):
+        told = f"ethicsdb withdraw {place} --judge {name} --undo puts them back"
+        return [f"these verdicts stand withdrawn, so that no board shows them; {told}"]
+    return about_other_runs(context, run_id)
 
 
 def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new: bool, aligned: str) -> Imported:
@@ -231,6 +245,11 @@ def _answers_unseen(target: Target, what: JudgeOutputs, content: str) -> tuple[s
 
 def _earlier_rows(context: Context, target: Target, name: str) -> list[_Subject]:
     payloads = {row.item_id: row.payload for row in target.rows}
+    if is_withdrawn(context, "import", name):
+        raise SourceError(
+            f"The import `{name}` stands withdrawn; name the one that took its place, or put it back: "
+            f"ethicsdb withdraw {name} --undo. {OUTCOME}"
+        )
     with context.reading() as connection:
         rows = connection.execute(read_sql("import_rows"), {"name": name}).fetchall()
         known = [row[0] for row in connection.execute("SELECT DISTINCT import_name FROM import_row").fetchall()]

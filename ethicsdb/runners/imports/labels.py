@@ -5,18 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.faults import near
-from ethicsdb.registry.files import looks_like, read_bytes
-from ethicsdb.registry.items import ItemRow
+from ethicsdb.registry.files import read_bytes
 from ethicsdb.registry.journal import Batch, batches
-from ethicsdb.registry.records import read_records
-from ethicsdb.registry.tabular import decode
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.identity import Identity, model_identity, request_hash
 from ethicsdb.runners.imports.common import (
@@ -29,47 +25,16 @@ from ethicsdb.runners.imports.common import (
     run_records,
     store_import,
 )
+from ethicsdb.runners.imports.sheets import COLUMNS, LabelSheet, SheetRow, read_sheet
 from ethicsdb.runners.render import render
-from ethicsdb.runners.withdrawals import withdraw
+from ethicsdb.runners.withdrawals import is_withdrawn, withdrawal
 from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
-from ethicsdb.schemas.formats import FORMAT_WORDS, Format, format_of, plain_name
+from ethicsdb.schemas.formats import plain_name
 from ethicsdb.schemas.rubrics import attributes_of
 from ethicsdb.schemas.text import is_blank, restore
 
-__all__ = ["COLUMNS", "LabelSheet", "import_labels"]
-
-COLUMNS = ("question", "model", "response", "label", "annotator")
-REQUIRED = COLUMNS[:4]
-
-
-@dataclass(frozen=True)
-class LabelSheet:
-    """What an import of labels is told.
-
-    Args:
-        columns: sheet field (question, model, response, label, annotator): column; a field is its own column by
-            default. Without an annotator column all labels are of one annotator, `people`.
-        attribute: what the label is about, as the judge's label is called: `safety`, `refusal`.
-        replaces: the name of an earlier import, which this one corrects: it is withdrawn.
-    """
-
-    path: Path
-    benchmark: str
-    attribute: str = "safety"
-    columns: dict[str, str] = field(default_factory=dict)
-    name: str | None = None
-    replaces: str | None = None
-
-
-@dataclass(frozen=True)
-class _Row:
-    number: int  # 1 for the first data row
-    item: ItemRow
-    model: str
-    response: str
-    label: str
-    annotator: str
+__all__ = ["LabelSheet", "import_labels"]
 
 
 def import_labels(context: Context, sheet: LabelSheet) -> Imported:
@@ -85,9 +50,11 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     target = open_target(context, sheet.benchmark)
     columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
     allowed = _allowed(context, target, sheet.attribute)
-    rows = _read(sheet, columns, target)
+    rows = read_sheet(sheet, columns, target)
     _check_values(sheet, columns["label"], rows, allowed)
-    name = sheet.name or Path(plain_name(sheet.path.name)).stem
+    name = Path(plain_name(sheet.path.name)).stem if sheet.name is None else sheet.name
+    if is_blank(name):
+        raise SourceError(f"--name is empty; give the import a name, by which it can be found again. {OUTCOME}")
     identity = {
         "import": "labels",
         "file": hashlib.sha256(read_bytes(sheet.path, OUTCOME)).hexdigest(),  # packed or not, it is the same
@@ -104,13 +71,30 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
         if not import_journal(context, "labels", mark).exists():
             _check_name(context, name, sheet.replaces)
             _check_earlier(context, target, sheet, rows)
-        new = store_import(context, "labels", mark, lambda: _batches(target, rows, (name, sheet.attribute, source)))
-        if new and sheet.replaces is not None:
-            withdraw(context, "import", sheet.replaces)
+
+        def brought() -> Iterator[Batch]:
+            # In one journal with what it replaces: a kill leaves both or neither.
+            if sheet.replaces is not None:
+                yield from batches("withdrawal", [withdrawal("import", sheet.replaces)])
+            yield from _batches(target, rows, (name, sheet.attribute, source))
+
+        new = store_import(context, "labels", mark, brought)
     counts = Counter(f"{row.model}: {row.label}" for row in rows)
+    warnings = list(_warnings(context, name, sheet.replaces if new else None, rows))
+    return Imported(name, new, len(rows), dict(counts), _alignment(target), len(rows), warnings=warnings)
+
+
+def _warnings(context: Context, name: str, replaced: str | None, rows: list[SheetRow]) -> Iterator[str]:
     empty = [row.number for row in rows if is_blank(row.response)]
-    told = [f"{len(empty):,} answers are empty (row {empty[0]} is the first); they count as answers"] if empty else []
-    return Imported(name, new, len(rows), dict(counts), _alignment(target), len(rows), warnings=told)
+    if empty:
+        yield f"answers that are empty: {len(empty):,} (row {empty[0]} is the first); they count as answers"
+    if replaced is not None:
+        yield (
+            f"judge outputs about rows of `{replaced}` are not about this import; import them again with "
+            f"--rows-of {name}"
+        )
+    if is_withdrawn(context, "import", name):
+        yield f"this import stands withdrawn, and agreement leaves it out; ethicsdb withdraw {name} --undo puts it back"
 
 
 def _allowed(context: Context, target: Target, attribute: str) -> list[str]:
@@ -134,7 +118,7 @@ def _meant(name: str, known: list[str]) -> str:
     return end if end.endswith("?") else f"{end}."
 
 
-def _check_values(sheet: LabelSheet, column: str, rows: list[_Row], allowed: list[str]) -> None:
+def _check_values(sheet: LabelSheet, column: str, rows: list[SheetRow], allowed: list[str]) -> None:
     for row in rows:
         if row.label not in allowed:
             raise SourceError(
@@ -144,7 +128,7 @@ def _check_values(sheet: LabelSheet, column: str, rows: list[_Row], allowed: lis
             )
 
 
-def _check_earlier(context: Context, target: Target, sheet: LabelSheet, rows: list[_Row]) -> None:
+def _check_earlier(context: Context, target: Target, sheet: LabelSheet, rows: list[SheetRow]) -> None:
     """Nobody's label of one answer may count twice, whatever file it comes in."""
     parameters = {"benchmark": target.benchmark.name, "major": target.benchmark.major, "attribute": sheet.attribute}
     with context.reading() as connection:
@@ -178,120 +162,9 @@ def _alignment(target: Target) -> str:
     return f"{target.version.dataset} {target.version.version} by the question's text"
 
 
-def _read(sheet: LabelSheet, columns: dict[str, str], target: Target) -> list[_Row]:
-    unknown = sorted(set(sheet.columns) - set(COLUMNS))
-    if unknown:
-        raise SourceError(f"--map {unknown[0]}: there is no such field; a sheet has {', '.join(COLUMNS)}.")
-    file = sheet.path.name
-    form = format_of(file) or "csv"
-    try:
-        cells = _cells(sheet, columns, form)
-    except SourceError as error:
-        look = looks_like(read_bytes(sheet.path, OUTCOME), form)
-        if look is None:
-            raise
-        advice = look.advice or f"let its name end in .{look.form}"
-        raise SourceError(
-            f"{file}: taken for {FORMAT_WORDS[form]}, but it looks like {look.words}; {advice}. {OUTCOME}"
-        ) from error
-    find = _Finder(target)
-    rows = [_row(file, number, record, columns, find) for number, record in enumerate(cells, start=1)]
-    _check_labels(file, rows)
-    return rows
-
-
-def _cells(sheet: LabelSheet, columns: dict[str, str], form: Format) -> list[dict[str, str]]:
-    """The sheet's rows, with texts in the columns that are used."""
-    file = sheet.path.name
-    text = decode(file, read_bytes(sheet.path, OUTCOME), "utf-8", OUTCOME)
-    records = list(read_records(file, text, form, OUTCOME))
-    if not records:
-        raise SourceError(f"{file}: there are no rows in it. {OUTCOME}")
-    needed = [*REQUIRED, *(name for name in sheet.columns if name not in REQUIRED)]
-    for number, record in enumerate(records, start=1):
-        for name in needed:
-            if columns[name] not in record:
-                have = ", ".join(f"`{column}`" for column in record)
-                where = file if form in ("csv", "tsv") else f"{file}, row {number}"
-                raise SourceError(
-                    f"{where}: column `{columns[name]}` is missing; the file has {have}. "
-                    f"Say which it is: --map {name}=COLUMN. {OUTCOME}"
-                )
-    used = [columns[name] for name in COLUMNS]
-    return [
-        {
-            column: _text(f"{file}, row {number}, field `{column}`", record[column])
-            for column in used
-            if column in record
-        }
-        for number, record in enumerate(records, start=1)
-    ]
-
-
-def _text(where: str, value: object) -> str:
-    """A cell's text; JSON may hold a whole number, as for a class, but nothing that would have to be guessed."""
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return str(value)
-    found = "null" if value is None else type(value).__name__
-    raise SourceError(f"{where}: expected text, found {found}; an empty answer is written as an empty text. {OUTCOME}")
-
-
-def _check_labels(file: str, rows: list[_Row]) -> None:
-    """One person says one thing of one answer."""
-    first: dict[tuple[str, ...], _Row] = {}
-    for row in rows:
-        before = first.setdefault((row.annotator, row.model, row.item.item_id, row.response), row)
-        if before.label != row.label:
-            raise SourceError(
-                f"{file}, rows {before.number} and {row.number}: `{row.annotator}` calls one answer both "
-                f"`{before.label}` and `{row.label}`; tell people apart: --map annotator=COLUMN. {OUTCOME}"
-            )
-
-
-class _Finder:
-    """Finds the item of a question: by its exact text, else by its text without outer whitespace."""
-
-    def __init__(self, target: Target) -> None:
-        self.exact: dict[str, list[ItemRow]] = defaultdict(list)
-        self.stripped: dict[str, list[ItemRow]] = defaultdict(list)
-        self.where = f"{target.version.dataset} {target.version.version}"
-        for row in target.rows:
-            question = row.payload.get("question")
-            if question is not None:
-                self.exact[question].append(row)
-                self.stripped[question.strip()].append(row)
-
-    def __call__(self, where: str, question: str) -> ItemRow:
-        found = self.exact.get(question) or self.stripped.get(question.strip()) or []
-        items = {row.item_id for row in found}
-        if len(items) == 1:
-            return found[0]
-        what = f"stands for {len(items)} different items of" if items else "is not in"
-        raise SourceError(f"{where}: the question `{question[:60]}` {what} {self.where}. {OUTCOME}")
-
-
-def _row(name: str, number: int, record: dict[str, Any], columns: dict[str, str], find: _Finder) -> _Row:
-    where = f"{name}, row {number}"
-    for needed in ("question", "model", "label", "annotator"):
-        # A sheet without a column of annotators is one person's; one with an empty cell there is nobody's.
-        if is_blank(record.get(columns[needed], needed)):
-            article = "an" if needed == "annotator" else "a"
-            raise SourceError(
-                f"{where}, field `{columns[needed]}`: the cell is empty; expected {article} {needed}. {OUTCOME}"
-            )
-    return _Row(
-        number=number,
-        item=find(where, record[columns["question"]]),
-        model=record[columns["model"]].strip(),
-        response=record[columns["response"]],
-        label=record[columns["label"]].strip(),
-        annotator=record.get(columns["annotator"], "people").strip(),
-    )
-
-
-def _batches(target: Target, rows: list[_Row], what: tuple[str, str, dict[str, Any]]) -> Iterator[Batch]:
+def _batches(target: Target, rows: list[SheetRow], what: tuple[str, str, dict[str, Any]]) -> Iterator[Batch]:
     name, attribute, source = what
-    by_model: dict[str, list[_Row]] = defaultdict(list)
+    by_model: dict[str, list[SheetRow]] = defaultdict(list)
     for row in rows:
         by_model[row.model].append(row)
     keys: dict[int, tuple[str, str]] = {}
@@ -314,7 +187,7 @@ def _batches(target: Target, rows: list[_Row], what: tuple[str, str, dict[str, A
 
 
 def _one_model(
-    target: Target, model: Identity, sha256: str, rows: list[_Row], keys: dict[int, tuple[str, str]]
+    target: Target, model: Identity, sha256: str, rows: list[SheetRow], keys: dict[int, tuple[str, str]]
 ) -> Iterator[Batch]:
     """Answers of one model. The same answer labelled by several people is one answer, another text another sample."""
     answers: dict[tuple[str, str], dict[str, Any]] = {}
@@ -344,14 +217,14 @@ def _one_model(
     yield from batches("run_item", run_items)
 
 
-def _requests(target: Target, rows: list[_Row]) -> Iterator[dict[str, Any]]:
+def _requests(target: Target, rows: list[SheetRow]) -> Iterator[dict[str, Any]]:
     for row in rows:
         messages = render(target.benchmark.prompt, row.item.payload)
         text = canonical_json(messages).decode("utf-8", "surrogatepass")
         yield {"request_hash": request_hash(messages), "messages": text}
 
 
-def _annotation(row: _Row, key: str, attribute: str, source: str) -> dict[str, Any]:
+def _annotation(row: SheetRow, key: str, attribute: str, source: str) -> dict[str, Any]:
     return {
         "subject_kind": "response",
         "subject_id": key,

@@ -1,6 +1,6 @@
 -- The runs that a benchmark's board could show, of every major, a row for each judge that has given verdicts on them;
--- `judge` is NULL where none has. `attributes` are the labels that the judge can give. Withdrawn runs are
--- left out.
+-- `judge` is NULL where none has. `attributes` are the labels that the judge can give. Withdrawn runs and
+-- verdicts are left out.
 WITH judged AS (
     SELECT run_item.run_id, verdict.judge_fingerprint
     FROM run_item
@@ -31,7 +31,9 @@ SELECT
 FROM run
 JOIN model ON model.fingerprint = run.model_fingerprint
 LEFT JOIN answered ON answered.run_id = run.run_id
-LEFT JOIN judged ON judged.run_id = run.run_id
+LEFT JOIN judged
+  ON judged.run_id = run.run_id
+ AND judged.run_id || ' ' || judged.judge_fingerprint NOT IN (SELECT name FROM withdrawn WHERE kind = 'verdicts')
 LEFT JOIN judge ON judge.fingerprint = judged.judge_fingerprint
 LEFT JOIN said ON said.judge_fingerprint = judged.judge_fingerprint
 WHERE run.benchmark = $benchmark AND run.role = 'evaluation'

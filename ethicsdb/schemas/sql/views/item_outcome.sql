@@ -1,9 +1,16 @@
 -- What became of each asked-for item under each judge: exactly one of scored, filtered, judge_refused, unparsable,
--- error. NULL while the answer or the verdict has not been asked for yet.
-WITH run_judge AS (
+-- error. NULL while the answer or the verdict has not been asked for yet. A judge whose verdicts on a run stand withdrawn
+-- has none there.
+WITH judged AS (
     SELECT DISTINCT run_item.run_id, verdict.judge_fingerprint
     FROM run_item
     JOIN verdict ON verdict.subject_id = run_item.response_key
+),
+run_judge AS (
+    SELECT judged.run_id, judged.judge_fingerprint
+    FROM judged
+    ANTI JOIN withdrawn
+      ON withdrawn.kind = 'verdicts' AND withdrawn.name = judged.run_id || ' ' || judged.judge_fingerprint
 )
 SELECT
     run_item.run_id,

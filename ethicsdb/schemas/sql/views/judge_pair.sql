@@ -3,8 +3,9 @@
 --
 -- Rule `strict` compares a person's attribute with the judge's label of that name, rule `published` with the label
 -- `<attribute>_published`, which follows the counting rule of the rubric's authors. Pairs are made only for labels that
--- the judge's rubric has. Labels of withdrawn imports are left out. Several values in one verdict form one label, joined by ` + `. Where one annotator labelled an
--- answer in several sources, the first source by name counts.
+-- the judge's rubric has. What stands withdrawn is left out: imports of labels, runs, a judge's verdicts on a run. Several
+-- values in one verdict form one label, joined by ` + `. Where one annotator labelled an answer in several sources, the
+-- first source by name counts.
 WITH person AS (
     SELECT subject_id, annotator, attribute, value, sampling_probability, group_id
     FROM annotation
@@ -16,12 +17,20 @@ place AS (
     FROM run_item
     JOIN run USING (run_id)
     JOIN model ON model.fingerprint = run.model_fingerprint
+    ANTI JOIN withdrawn ON withdrawn.kind = 'run' AND withdrawn.name = run.run_id
     WHERE run_item.response_key IN (SELECT subject_id FROM person)
     GROUP BY ALL
+),
+taken_back AS (
+    SELECT run_item.response_key AS subject_id, split_part(withdrawn.name, ' ', 2) AS judge_fingerprint
+    FROM withdrawn
+    JOIN run_item ON run_item.run_id = split_part(withdrawn.name, ' ', 1)
+    WHERE withdrawn.kind = 'verdicts'
 ),
 judged AS (
     SELECT verdict_id, subject_id, judge_fingerprint, status
     FROM current_verdict
+    ANTI JOIN taken_back USING (subject_id, judge_fingerprint)
     WHERE subject_kind = 'response' AND other_id IS NULL AND subject_id IN (SELECT subject_id FROM person)
 ),
 said AS (
