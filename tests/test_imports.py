@@ -162,6 +162,8 @@ def test_outputs_of_one_file_are_about_one_model(registry: Registry, tmp_path: P
     assert refused(registry, path, model=" ") == (
         "--model is empty; name the model whose answers were judged. Nothing was imported."
     )
+    assert refused(registry, path, model="\u200b").startswith("--model is empty;")
+    assert not bring(registry, path, model=" M ").new
     assert bring(registry, path, model="Other", same_outputs=True).new
     # A run that was brought under a wrong name can be taken back.
     (wrong,) = [row["run_id"] for row in registry.runs() if row["model"] == "Other"]
@@ -373,7 +375,7 @@ BODY = '{"custom_id": "request-0", "response": {"status_code": 200, "body": %s}}
         ("{}", "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number (`request-0`),"),
         ('{"custom_id": "request"}', "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number"),
         ('{"custom_id": 7}', "out.jsonl, line 2, field `custom_id`: expected text that ends in the row number"),
-        ('{"custom_id": "r-%s"}' % ("9" * 5000), "out.jsonl: a line is about row 999999999999999, but there are 12"),
+        ('{"custom_id": "r-%s"}' % ("9" * 5000), "out.jsonl: 1 of 1 lines are about no row (`r-99999"),
         ('{"custom_id": "r-0", "response": "none"}', "out.jsonl, line 2, field `response`: expected an object,"),
         ('{"custom_id": "r-0", "response": [1]}', "out.jsonl, line 2, field `response`: expected an object, found"),
         (BODY % "[]", "out.jsonl, line 2, field `body`: expected an object, found list."),
@@ -406,8 +408,14 @@ def test_lines_that_can_not_be_read(registry: Registry, tmp_path: Path, line: st
     [
         ([], "out.jsonl: the file holds no lines."),
         (["", "  "], "out.jsonl: the file holds no lines."),
-        ([batch_line(3, SAFE), batch_line(3, SAFE)], "out.jsonl, line 2: row 3 is answered twice."),
-        ([batch_line(N, SAFE)], "out.jsonl: a line is about row 12, but there are 12 rows (0 to 11); is this the"),
+        ([batch_line(3, SAFE), batch_line(3, SAFE)],
+         "out.jsonl, lines 1 and 2: row 3 is answered twice (`request-3` and `request-3`); leave one out, or import"),
+        ([batch_line(row, SAFE) for row in range(N + 1)],
+         "out.jsonl: 1 of 13 lines are about no row (`request-12`); there are 12 rows, 0 to 11; is this the file of"),
+        ([batch_line(row, SAFE) for row in range(5, N + 5)],
+         "out.jsonl: 5 of 12 lines are about no row (`request-12`, `request-13`, `request-14`, …); there are 12 rows"),
+        ([batch_line(row, SAFE) for row in range(1, N + 1)],
+         "out.jsonl: 1 of 12 lines are about no row (`request-12`); there are 12 rows, 0 to 11; are the rows numbered"),
         ([batch_line(0, SAFE, model="judge-2")], "out.jsonl, row 0: written by `judge-2`, but the judge"),
     ],
 )  # fmt: skip

@@ -63,11 +63,16 @@ def read_batch(path: Path) -> list[BatchLine]:
 
 def _lines(path: Path) -> list[BatchLine]:
     found: dict[int, BatchLine] = {}
+    places: dict[int, int] = {}  # row: the line of the file that answers it
     for number, record in _objects(path):
         line = _line(path.name, number, record)
         if line.row in found:
-            raise SourceError(f"{path.name}, line {number}: row {line.row} is answered twice. {OUTCOME}")
-        found[line.row] = line
+            first = found[line.row].custom_id
+            raise SourceError(
+                f"{path.name}, lines {places[line.row]} and {number}: row {line.row} is answered twice (`{first}` and "
+                f"`{line.custom_id}`); leave one out, or import each batch alone. {OUTCOME}"
+            )
+        found[line.row], places[line.row] = line, number
     if not found:
         raise SourceError(f"{path.name}: the file holds no lines. {OUTCOME}")
     return [found[row] for row in sorted(found)]

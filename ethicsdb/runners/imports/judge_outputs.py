@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.versions import read_sql
-from ethicsdb.runners.identity import (
-    Identity,
-    model_identity,
-    response_key,
-)
+from ethicsdb.runners.identity import Identity, model_identity, response_key
 from ethicsdb.runners.imports.batch import BatchLine, content_mark, read_batch
 from ethicsdb.runners.imports.common import (
     NOT_ASKED_HERE,
@@ -38,6 +34,7 @@ from ethicsdb.schemas.fingerprint import fingerprint, short
 from ethicsdb.schemas.formats import plain_name
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import RubricDeclaration
+from ethicsdb.schemas.text import is_blank
 
 __all__ = ["JudgeOutputs", "import_judge_outputs"]
 
@@ -97,6 +94,8 @@ def import_judge_outputs(context: Context, what: JudgeOutputs) -> Imported:
         raise SourceError(
             f"Say whose answers were judged: either --model NAME or --rows-of IMPORT, not both. {OUTCOME}"
         )
+    if what.model is not None:
+        what = replace(what, model=what.model.strip())  # a name that looks the same is the same
     target = open_target(context, what.benchmark)
     judge = _judge(context, what.judge)
     lines = read_batch(what.path)
@@ -163,7 +162,7 @@ def _told(what: JudgeOutputs, judged: list[Judged], lines: list[BatchLine], new:
 
 def _check_model(context: Context, target: Target, what: JudgeOutputs, content: str) -> None:
     """One file of outputs is about one model's answers."""
-    if not str(what.model).strip():
+    if is_blank(str(what.model)):
         raise SourceError(f"--model is empty; name the model whose answers were judged. {OUTCOME}")
     if what.same_outputs:
         return
@@ -204,10 +203,18 @@ def _check_writer(what: JudgeOutputs, lines: list[BatchLine], model: Identity) -
 
 def _check_rows(what: JudgeOutputs, lines: list[BatchLine], expected: int) -> None:
     last = lines[-1].row
-    if last >= expected:
+    beyond = [line.custom_id for line in lines if line.row >= expected]
+    if beyond:
+        shown = ", ".join(f"`{custom_id}`" for custom_id in beyond[:3]) + (", …" if len(beyond) > 3 else "")
+        # Numbers from 1 to n look like this: the last is one too high, and nothing is numbered 0.
+        other = (
+            "are the rows numbered from 1 instead of 0?"
+            if last == expected and lines[0].row == 1
+            else ("is this the file of another data set, or another version?")
+        )
         raise SourceError(
-            f"{what.path.name}: a line is about row {last}, but there are {expected} rows (0 to {expected - 1}); "
-            "is this the file of another data set, or another version? Nothing was imported."
+            f"{what.path.name}: {len(beyond):,} of {len(lines):,} lines are about no row ({shown}); there are "
+            f"{expected:,} rows, 0 to {expected - 1}; {other} {OUTCOME}"
         )
     if len(lines) < expected and not what.partial:
         present = {line.row for line in lines}
