@@ -634,6 +634,10 @@ def test_a_corrected_sheet_replaces_the_first(registry: Registry, tmp_path: Path
     rows = [(*labelled()[0][:3], "unsafe"), *labelled()[1:]]
     second = sheet(tmp_path / "mended.csv", rows)
     told = label_refused(registry, second)
+    # Spreadsheets alter line ends and trim cells; the answers stay the same.
+    trimmed = [(question, model, f" {answer.replace(' ', chr(10))} ", said) for question, model, answer, said in rows]
+    assert label_refused(registry, sheet(tmp_path / "mended.csv", trimmed)) == told
+    second = sheet(tmp_path / "mended.csv", rows)
     assert told == (
         "mended.csv, row 1: the import `p` holds `people`'s label of this answer already. If this sheet corrects it, "
         "say --replaces p; if it is another person's, --map annotator=COLUMN. Nothing was imported."
