@@ -692,6 +692,15 @@ def test_labels_do_not_come_back_twice(registry: Registry, tmp_path: Path) -> No
     assert registry.withdraw("p", undo=True) == ("import", "p", True)
 
 
+def test_labels_with_other_whitespace_do_not_come_back_twice(registry: Registry, tmp_path: Path) -> None:
+    question = labelled()[0][0]
+    registry.import_labels(sheet(tmp_path / "p.csv", [(question, "A", "one\ntwo", "safe")]), benchmark="small")
+    registry.withdraw("p")
+    registry.import_labels(sheet(tmp_path / "q.csv", [(question, "A", "one\r\ntwo ", "safe")]), benchmark="small")
+    with pytest.raises(SourceError, match=r"^The import `q` holds labels of `p`, which would count twice;"):
+        registry.withdraw("p", undo=True)
+
+
 def test_a_withdrawn_run_of_labelled_answers_has_no_agreement(registry: Registry, tmp_path: Path) -> None:
     registry.import_labels(sheet(tmp_path / "p.csv", labelled()), benchmark="small")
     bring(registry, judged(tmp_path / "out.jsonl", [SAFE, UNSAFE, SAFE, UNSAFE]), model=None, rows_of="p")

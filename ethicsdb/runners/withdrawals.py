@@ -11,6 +11,7 @@ from ethicsdb.registry.journal import batches
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.runs import find_run
 from ethicsdb.schemas.errors import NotFoundError, SourceError
+from ethicsdb.schemas.text import restore, single_spaced
 
 __all__ = ["find_verdicts", "find_withdrawable", "is_withdrawn", "verdicts_name", "withdraw", "withdrawal"]
 
@@ -87,9 +88,10 @@ def withdraw(context: Context, kind: str, name: str, *, undo: bool = False) -> b
 
 def _check_labels(context: Context, name: str) -> None:
     with context.reading() as connection:
-        found = connection.execute(read_sql("labels_twice"), {"name": name}).fetchone()
-    if found:
-        raise SourceError(
-            f"The import `{found[0]}` holds labels of `{name}`, which would count twice; take it back first: "
-            f"ethicsdb withdraw {found[0]}. Nothing was changed."
-        )
+        found = connection.execute(read_sql("labels_twice"), {"name": name}).fetchall()
+    for other, text, exact, its_text, its_exact in found:
+        if single_spaced(restore(text, exact) or "") == single_spaced(restore(its_text, its_exact) or ""):
+            raise SourceError(
+                f"The import `{other}` holds labels of `{name}`, which would count twice; take it back first: "
+                f"ethicsdb withdraw {other}. Nothing was changed."
+            )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["exact_bytes", "has_surrogate", "is_blank", "restore", "storable"]
+__all__ = ["exact_bytes", "has_surrogate", "is_blank", "restore", "single_spaced", "storable"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK_KINDS = frozenset(("Zs", "Zl", "Zp", "Cc", "Cf"))  # spaces, line ends, controls, zero-width and direction marks
@@ -28,6 +28,11 @@ def has_surrogate(text: str) -> bool:
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: it is empty, or of whitespace, zero-width and control characters alone."""
     return all(unicodedata.category(each) in _BLANK_KINDS or each in _BLANK_OTHERS for each in text)
+
+
+def single_spaced(text: str) -> str:
+    """A text whatever its whitespace, which spreadsheets alter: line ends, and what stands at the ends of a cell."""
+    return " ".join(text.split())
 
 
 def storable(text: str) -> str:

@@ -32,7 +32,7 @@ from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 from ethicsdb.schemas.formats import plain_name
 from ethicsdb.schemas.rubrics import attributes_of
-from ethicsdb.schemas.text import is_blank, restore
+from ethicsdb.schemas.text import is_blank, restore, single_spaced
 
 __all__ = ["LabelSheet", "import_labels"]
 
@@ -134,23 +134,18 @@ def _check_earlier(context: Context, target: Target, sheet: LabelSheet, rows: li
     with context.reading() as connection:
         found = connection.execute(read_sql("labels_before"), parameters).fetchall()
     before = {
-        (annotator, item, model, _words(restore(text, exact) or "")): source
+        (annotator, item, model, single_spaced(restore(text, exact) or "")): source
         for annotator, item, model, text, exact, source in found
         if source != sheet.replaces
     }
     for row in rows:
-        source = before.get((row.annotator, row.item.item_id, row.model, _words(row.response)))
+        source = before.get((row.annotator, row.item.item_id, row.model, single_spaced(row.response)))
         if source is not None:
             raise SourceError(
                 f"{sheet.path.name}, row {row.number}: the import `{source}` holds `{row.annotator}`'s label of this "
                 f"answer already. If this sheet corrects it, say --replaces {source}; if it is another person's, "
                 f"--map annotator=COLUMN. {OUTCOME}"
             )
-
-
-def _words(text: str) -> str:
-    """A text whatever its whitespace, which spreadsheets alter: line ends, and what stands at the ends of a cell."""
-    return " ".join(text.split())
 
 
 def _check_name(context: Context, name: str, replaces: str | None) -> None:
