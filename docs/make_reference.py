@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ethicsdb.cli.main import cli
+from ethicsdb.schemas.annotations import members, models_in
 from ethicsdb.schemas.declared import BY_KIND
 from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.rubrics import Rubric
@@ -49,7 +50,7 @@ def _part(name: str) -> str:
     if kind == "command":
         return _options(name)
     if kind == "form":
-        return _keys({get_args(m.model_fields["form"].annotation)[0]: m for m in _models(Rubric)}[name], "rubric.")
+        return _keys({get_args(m.model_fields["form"].annotation)[0]: m for m in models_in(Rubric)}[name], "rubric.")
     return _keys(BY_KIND[name])
 
 
@@ -69,7 +70,7 @@ def _keys(model: type[BaseModel], prefix: str = "") -> str:
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
         key = prefix + (field.alias or name)
-        inner = _models(field.annotation)
+        inner = models_in(field.annotation)
         if len(inner) > 1:
             yield f"| `{key}` | a rubric, by its `form` | {_default(field)} | {field.description or ''} |"
             continue
@@ -84,7 +85,7 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
 
 
 def _step(annotation: Any) -> str:
-    origins = [get_origin(each) for each in _plain(annotation)]
+    origins = [get_origin(each) for each in members(annotation)]
     return "[]." if list in origins else ".*." if dict in origins else "."
 
 
@@ -134,25 +135,6 @@ def _limits(metadata: list[Any] | tuple[Any, ...]) -> list[str]:
     return [
         f"{word} {getattr(each, key):g}" for each in metadata for key, word in _BOUNDS.items() if hasattr(each, key)
     ]
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    found = []
-    for each in _plain(annotation):
-        if isinstance(each, type) and issubclass(each, BaseModel):
-            found.append(each)
-        elif get_origin(each) in (list, dict):
-            found += _models(get_args(each)[-1])
-    return found
-
-
-def _plain(annotation: Any) -> list[Any]:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _plain(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [plain for each in get_args(annotation) for plain in _plain(each)]
-    return [] if origin is Literal else [annotation]
 
 
 if __name__ == "__main__":

@@ -79,6 +79,16 @@ BENCHMARK = {
     "metric_sets": ["safeguards"],
     "primary": "unsafe_rate",
 }
+PUBLISHED: dict[str, Any] = {
+    "kind": "published",
+    "name": "small_table",
+    "paper": "Us (2025)",
+    "table": "Table 1",
+    "benchmark": "small",
+    "major": 1,
+    "judge": "people",
+    "rows": [{"model": "M", "values": {"unsafe_rate": 0.5}}],
+}
 DECLARATIONS = (DATASET, RUBRIC, MODEL, JUDGE, BENCHMARK)
 
 Row = Sequence[str]

@@ -11,6 +11,7 @@ from support import (
     BENCHMARK,
     DECLARATIONS,
     JUDGE,
+    PUBLISHED,
     REFUSED,
     SAFE,
     UNREADABLE,
@@ -152,28 +153,17 @@ def test_tables_list_models_as_the_board_does(registry: Registry) -> None:
         assert places == sorted(places)
 
 
-PUBLISHED = {
-    "kind": "published",
-    "name": "small_table",
-    "paper": "Us (2025)",
-    "table": "Table 1",
-    "benchmark": "small",
-    "major": 1,
-    "judge": "people",
-    "rows": [
-        {
-            "model": "M",
-            "values": {"unsafe_rate": 0.25, "unsafe_rate@variant=direct": 0.5},
-            "hits": {"unsafe_rate": 3},
-            "n": 12,
-        }
-    ],
+COUNTED = {
+    "model": "M",
+    "values": {"unsafe_rate": 0.25, "unsafe_rate@variant=direct": 0.5},
+    "hits": {"unsafe_rate": 3},
+    "n": 12,
 }
 
 
 def test_published_rows_are_marked_and_never_ranked(tmp_path: Path) -> None:
     registry = started(tmp_path)
-    declare(tmp_path, *DECLARATIONS, PUBLISHED)
+    declare(tmp_path, *DECLARATIONS, changed(PUBLISHED, rows=[COUNTED]))
     registry = opened(tmp_path)
     bring(registry, "M", [SAFE] * N)
     found = [row for row in registry.leaderboard("small") if row["source"] == "published"]
@@ -191,7 +181,7 @@ def test_published_rows_are_marked_and_never_ranked(tmp_path: Path) -> None:
 
 def test_a_published_figure_that_is_withdrawn_goes(tmp_path: Path) -> None:
     started(tmp_path)
-    declare(tmp_path, *DECLARATIONS, PUBLISHED)
+    declare(tmp_path, *DECLARATIONS, changed(PUBLISHED, rows=[COUNTED]))
     assert len([row for row in opened(tmp_path).leaderboard("small") if row["source"] == "published"]) == 2
     declare(tmp_path)
     assert opened(tmp_path).leaderboard("small") == []

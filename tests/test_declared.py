@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import BENCHMARK, DATASET, DECLARATIONS, JUDGE, MODEL, RUBRIC, changed, declare, run
+from support import BENCHMARK, DATASET, DECLARATIONS, JUDGE, MODEL, PUBLISHED, RUBRIC, changed, declare, run
 
 from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations, problems
@@ -188,18 +188,6 @@ def test_a_metric_declared_twice(tmp_path: Path) -> None:
     }
     found = faults(tmp_path, text_of(changed(BENCHMARK, metrics=[metric]), DATASET, RUBRIC, MODEL, JUDGE))
     assert [each.partition(": ")[2] for each in found] == ["metrics: `unsafe_rate` is declared twice"]
-
-
-PUBLISHED: dict[str, Any] = {
-    "kind": "published",
-    "name": "small_table",
-    "paper": "Us (2025)",
-    "table": "Table 1",
-    "benchmark": "small",
-    "major": 1,
-    "judge": "people",
-    "rows": [{"model": "M", "values": {"unsafe_rate": 0.5}}],
-}
 
 
 @pytest.mark.parametrize(

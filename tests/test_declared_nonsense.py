@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import BENCHMARK, DATASET, DECLARATIONS, JUDGE, MODEL, RUBRIC, changed, run
+from support import BENCHMARK, DATASET, DECLARATIONS, JUDGE, MODEL, PUBLISHED, RUBRIC, changed, run
 
 from ethicsdb.registry.declared import problems
 from ethicsdb.schemas.rubrics import RubricDeclaration, attributes_of
@@ -31,16 +31,6 @@ METRIC = {
     "attribute": "safety",
     "positive": ["unsafe"],
     "source": "x",
-}
-PUBLISHED: Part = {
-    "kind": "published",
-    "name": "small_table",
-    "paper": "Us (2025)",
-    "table": "Table 1",
-    "benchmark": "small",
-    "major": 1,
-    "judge": "people",
-    "rows": [{"model": "M", "values": {"unsafe_rate": 0.5}}],
 }
 
 

@@ -250,11 +250,16 @@ def test_runs_in_a_notebook_whose_loop_is_running(registry: Registry, endpoint: 
     assert endpoint.count() == 12
 
 
+NOT_TO_BE_ASKED = [
+    ("chinese_gpt4o", DeclarationError, "can only read outputs that were imported"),
+    ("do_not_answer_gpt4o", ModelError, "OPENAI_API_KEY"),
+]
+
+
 @pytest.mark.parametrize(
     ("judge", "expected", "sentence"),
     [
-        ("chinese_gpt4o", DeclarationError, "can only read outputs that were imported"),
-        ("do_not_answer_gpt4o", ModelError, "OPENAI_API_KEY"),
+        *NOT_TO_BE_ASKED,
         ("imported", ModelError, "ethicsdb import"),
         ("wrods", NotFoundError, "Did you mean `words`"),
     ],
@@ -273,13 +278,7 @@ def test_judge_that_can_not_judge_is_heard_of_before_anything_is_paid(
     assert endpoint.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("judge", "expected", "sentence"),
-    [
-        ("chinese_gpt4o", DeclarationError, "can only read outputs that were imported"),
-        ("do_not_answer_gpt4o", ModelError, "OPENAI_API_KEY"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "expected", "sentence"), NOT_TO_BE_ASKED)
 def test_judge_that_can_not_be_asked_names_one_that_can(
     tmp_path: Path, endpoint: Endpoint, judge: str, expected: type[Exception], sentence: str,
     monkeypatch: pytest.MonkeyPatch,

@@ -63,8 +63,7 @@ def _older(count: int) -> str:
 
 def _gives_only(declarations: Declarations, told: Record, run: Record) -> str:
     given = " and ".join(run["attributes"])
-    what = f"gives only {given}" if given else "gave no label that could be read"
-    sentence = f"Run {_run(run)} was judged by {run['judge']}, which {what}; {_needed(declarations, told)}"
+    sentence = f"Run {_run(run)} was judged by {run['judge']}, which gives only {given}; {_needed(declarations, told)}"
     able = _able(declarations, told)
     return f"{sentence} ethicsdb judge {short(run['run_id'])} --judge {able[0]}" if able else sentence
 

@@ -24,7 +24,7 @@ PUBLISHED = "do_not_answer_en"
 NEXT = """
 What to try next
   ethicsdb sql "from leaderboard where slice = 'risk_area'"     every number is a row
-  ethicsdb runs                                                 then: ethicsdb why RUN 0
+  ethicsdb runs                                                 then: ethicsdb why RUN ROW (a row of the file)
   ethicsdb leaderboard sample_safety_zh --slice risk_area
   ethicsdb run sample_safety_en --model openai:MODEL@http://127.0.0.1:8080/v1     any endpoint
   ethicsdb list                                                 data sets, benchmarks, judges, models

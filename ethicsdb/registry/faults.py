@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from ethicsdb.schemas.annotations import members, models_in
 from ethicsdb.schemas.rubrics import Rubric
 
 __all__ = ["near", "sentences"]
@@ -93,7 +93,7 @@ def _told(fault: ErrorDetails, model: type[BaseModel], where: Where) -> str:
 
 def _shape(fault: ErrorDetails, model: type[BaseModel], where: Where) -> str:
     """What a list or a group of keys should look like here."""
-    inside = [each for found in _types(model, where) for each in _models(found)]
+    inside = [each for found in _types(model, where) for each in models_in(found)]
     needed = [f.alias or name for each in inside[:1] for name, f in each.model_fields.items() if f.is_required()]
     keys = ", ".join(f"{key}: ..." for key in needed)
     if fault["type"] != "list_type":
@@ -110,14 +110,14 @@ def _meant(given: Any, context: Mapping[str, Any]) -> str:
 
 def _forms() -> dict[str, type[BaseModel]]:
     """Rubric form: its model."""
-    return {get_args(each.model_fields["form"].annotation)[0]: each for each in _models(Rubric)}
+    return {get_args(each.model_fields["form"].annotation)[0]: each for each in models_in(Rubric)}
 
 
 def _keys(model: type[BaseModel], where: Where, place: Where) -> list[str]:
     """The keys that may stand at a place of a declaration."""
     here = _types(model, where)
     form = next((_forms()[str(part)] for part in place if str(part) in _forms()), None)
-    models = [each for found in here for each in _models(found)]
+    models = [each for found in here for each in models_in(found)]
     chosen = [form] if form in models else models
     return [field.alias or name for each in chosen if each for name, field in each.model_fields.items()]
 
@@ -132,33 +132,12 @@ def _types(model: type[BaseModel], where: Where) -> list[Any]:
 def _inner(annotation: Any, part: int | str) -> list[Any]:
     """Types of a part of a value: of a key of a model, a value of a mapping, an entry of a list."""
     found = []
-    for each in _plain(annotation):
+    for each in members(annotation):
         if isinstance(each, type) and issubclass(each, BaseModel):
             found += [f.annotation for name, f in each.model_fields.items() if part in (name, f.alias)]
         elif get_origin(each) in (list, dict):
             found.append(get_args(each)[-1])
     return found
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    """Models that a value is, or that its entries are."""
-    found = []
-    for each in _plain(annotation):
-        if isinstance(each, type) and issubclass(each, BaseModel):
-            found.append(each)
-        elif get_origin(each) in (list, dict):
-            found += _models(get_args(each)[-1])
-    return found
-
-
-def _plain(annotation: Any) -> list[Any]:
-    """The members of a union, without what is written beside a type."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _plain(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [plain for each in get_args(annotation) for plain in _plain(each)]
-    return [] if origin is Literal else [annotation]
 
 
 def _line_of(node: yaml.Node, where: Where) -> int:
