@@ -17,14 +17,17 @@ from ethicsdb.registry.context import Context
 from ethicsdb.registry.declared import Declarations, load_declarations
 from ethicsdb.registry.settings import load_settings
 from ethicsdb.registry.store import Store
+from ethicsdb.schemas.errors import DeclarationError
 
 if TYPE_CHECKING:
     from ethicsdb.builders.build import Built
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
-    from ethicsdb.runners.generate import Generated, Settings
+    from ethicsdb.runners.generate import Generated
     from ethicsdb.runners.imports.common import Imported
     from ethicsdb.runners.judging import JudgedRun
+    from ethicsdb.runners.likelihood_run import ScoredRun
+    from ethicsdb.runners.run_settings import Settings
 
 __all__ = ["Registry"]
 
@@ -123,6 +126,8 @@ class Registry:
     ) -> tuple[Generated, JudgedRun]:  # fmt: skip
         """Put a benchmark's items to a model and let a judge read the answers; see `ethicsdb.runners.generate`.
 
+        For benchmarks whose runner is `likelihood` see `score`.
+
         Args:
             model: a declared name, `openai:ID@URL` or `embedded:NAME`.
             judge: a declared judge; default: the benchmark's first.
@@ -133,17 +138,43 @@ class Registry:
             NotFoundError: an unknown benchmark, model or judge, or a data set that has not been built.
             ModelError: the model or the judge's model can't be asked; nothing that was answered is lost.
         """
-        from ethicsdb.runners.generate import Settings as Defaults
         from ethicsdb.runners.generate import generate
         from ethicsdb.runners.judging import check_judge
         from ethicsdb.runners.models import judge_of, open_backend, resolve_model
+        from ethicsdb.runners.run_settings import Settings as Defaults
 
-        name = judge or self.declarations.benchmark(benchmark.partition("@")[0]).judges[0]
+        declared = self.declarations.benchmark(benchmark.partition("@")[0])
+        if declared.runner != "generate":
+            raise DeclarationError(
+                f"{declared.name} scores given texts: no answers are drawn, and no judge reads them."
+            )
+        name = judge or declared.judges[0]
         # What a judge lacks should be heard of before a call is paid.
         check_judge(self.context, benchmark, judge_of(self.declarations, name))
         with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
             generated = generate(self.context, benchmark, backend, settings or Defaults())
         return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency)
+
+    def score(self, benchmark: str, *, model: str, settings: Settings | None = None) -> ScoredRun:
+        """Score a likelihood benchmark's texts by a model on this machine; see `ethicsdb.runners.likelihood_run`.
+
+        Args:
+            model: a declared name of backend `hf`, `hf:ID@REVISION` of the Hub, or `hf:FOLDER`.
+            settings: what differs from the declaration.
+
+        Raises:
+            NotFoundError: an unknown benchmark or model, or a data set that has not been built.
+            DeclarationError: the benchmark is not one of likelihoods, or the model not a local one.
+            ModelError: the model can't be loaded, or gives no likelihoods of this kind.
+        """
+        from ethicsdb.runners.likelihood_run import score_likelihoods
+        from ethicsdb.runners.local import open_local
+        from ethicsdb.runners.models import local_model
+        from ethicsdb.runners.run_settings import Settings as Defaults
+
+        declared = self.declarations.benchmark(benchmark.partition("@")[0])
+        backend = open_local(local_model(self.declarations, model, declared))
+        return score_likelihoods(self.context, benchmark, backend, settings or Defaults())
 
     def judge(self, run: str, *, judge: str, concurrency: int | None = None) -> JudgedRun:
         """Let a judge read the stored answers of a run; the model that gave them is not asked.

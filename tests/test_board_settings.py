@@ -23,7 +23,7 @@ from support import (
 )
 
 from ethicsdb import Registry
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.schemas.errors import ModelError
 
 N = 12

@@ -108,9 +108,10 @@ def test_yml_counts_and_a_folder_of_that_name_does_not_hurt(tmp_path: Path) -> N
         (BENCHMARK, {"version": "1"}, "version: must be N-X such as 1-A"),
         (BENCHMARK, {"prompt": {"template": "Say something."}}, "prompt.template: the template holds no {field}"),
         (BENCHMARK, {"prompt": {"template": "{question"}}, "prompt.template: its braces do not match"),
-        (BENCHMARK, {"judges": []}, "judges: must hold at least 1"),
+        (BENCHMARK, {"judges": []}, "the declaration: runner `generate` needs `judges`"),
+        (BENCHMARK, {"runner": "likelihood"}, "the declaration: runner `likelihood` needs `likelihood` and `measure`"),
         (BENCHMARK, {"sampling": {"temperature": "hot"}}, "sampling.temperature: must be a number"),
-        (MODEL, {"backend": "magic"}, "backend: `magic` is not allowed; expected 'openai', 'embedded' or 'import'"),
+        (MODEL, {"backend": "magic"}, "backend: `magic` is not allowed; expected 'openai', 'embedded', 'hf' or 'import'"),
         (RUBRIC, {"rubric": {**RUBRIC["rubric"], "form": "lettered"}}, "rubric: form `lettered` is not allowed"),
     ],
 )  # fmt: skip

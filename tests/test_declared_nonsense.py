@@ -32,6 +32,15 @@ METRIC = {
     "positive": ["unsafe"],
     "source": "x",
 }
+LIKELIHOOD = {
+    "runner": "likelihood", "measure": "choices", "judges": [], "metric_sets": [], "primary": "mine",
+    "metrics": [{**{key: METRIC[key] for key in METRIC if key not in ("attribute", "positive")}, "quantity": "accuracy"}],
+}  # fmt: skip
+
+
+def quantity(name: str) -> Part:
+    """The metric as a number of a measure."""
+    return {**{key: METRIC[key] for key in METRIC if key not in ("attribute", "positive")}, "quantity": name}
 
 
 def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:
@@ -174,9 +183,23 @@ def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:
          "metrics.0.variants: must hold at least 1"),
         (BENCHMARK, {"metrics": [{**METRIC, "direction": "down"}]}, "direction: down",
          "metrics.0.direction: `down` is not allowed; expected 'lower' or 'higher'"),
+        (BENCHMARK, {"metrics": [{**METRIC, "quantity": "icat"}]}, "- name: mine",
+         "metrics.0: give `attribute` with `positive` (a share of verdicts), or `quantity` (of a measure)"),
+        (BENCHMARK, {"metrics": [quantity("icat")]}, "metrics:",
+         "metrics: `mine` is the number `icat` of a measure; the benchmark's measure: none is named"),
+        (BENCHMARK, {"metrics": [quantity("icat")], "measure": "choices"}, "metrics:",
+         "metrics: `mine` is the number `icat` of a measure; the benchmark's measure: choices, which gives accuracy"),
+        (BENCHMARK, {"metrics": [{**METRIC, "ideal": 0.5}]}, "ideal: 0.5",
+         "metrics.0: `ideal` belongs to a `quantity` whose direction is `lower`"),
+        (BENCHMARK, {"items": {"langage": ["en"]}}, "items:",
+         "items: the items have no field `langage`; did you mean `language`?"),
+        (BENCHMARK, LIKELIHOOD | {"likelihood": {"form": "choice", "template": "{contxt}"}}, "likelihood:",
+         "likelihood.form: `choice` asks items of kind choice_question; small holds safety_question"),
+        (BENCHMARK, LIKELIHOOD | {"likelihood": {"form": "exchange"}}, "likelihood:",
+         "likelihood: `refusal` belongs to the form `exchange`, which needs it"),
         # Published figures.
-        (PUBLISHED, {"rows": [{"model": "M", "values": {"unsafe_rate": 93.57}}]}, "- model: M",
-         "rows.0: unsafe_rate is 93.57; figures are fractions from 0 to 1; as a fraction it is 0.9357"),
+        (PUBLISHED, {"rows": [{"model": "M", "values": {"unsafe_rate": 93.57}}]}, "rows:",
+         "rows: M: unsafe_rate is 93.57; figures are fractions from 0 to 1; as a fraction it is 0.9357"),
         (PUBLISHED, {"rows": [{"model": "M", "values": {"unsafe_rate@variant": 0.5}}]}, "- model: M",
          "rows.0: `unsafe_rate@variant` is no metric@slice=value"),
         (PUBLISHED, {"rows": [{"model": "M", "values": {"unsafe_rate": 0.5}, "hits": {"unsafe_rate": 9}, "n": 8}]},

@@ -12,7 +12,7 @@ from support import changed, execute, rows_of, write_csv
 from ethicsdb import Registry
 from ethicsdb.registry.journal import Journal, batches
 from ethicsdb.runners.explain import differences
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.schemas.errors import NotFoundError
 
 TEXTS = ("First question?", "[[once 429]] second?", "第三个问题？", "[[judge empty]] fourth?")

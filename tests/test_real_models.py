@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ethicsdb import Registry
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_data]
 

@@ -16,7 +16,7 @@ from llm_server import Endpoint, declared, prepared, questions, serving
 from support import changed, declare, execute, opened, rows_of, write_csv
 
 from ethicsdb import Registry
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.schemas.errors import DeclarationError, ModelError, NotFoundError
 from ethicsdb.schemas.rubrics import ClassRubric, NumberedRubric
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from support import declare, opened, questions, rows_of, run, started, write_csv
 
 from ethicsdb.registry.journal import Journal, read_lines
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 
 # The same question in two areas is two items and one request; a row without text can't be asked.
 ROWS = [

@@ -13,7 +13,7 @@ from support import changed, declare, execute, opened, rows_of
 
 from ethicsdb import Registry
 from ethicsdb.runners import asking
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.runners.judge_prompt import judge_messages
 from ethicsdb.runners.reading import read_verdict
 from ethicsdb.schemas.errors import DeclarationError, ModelError

@@ -18,7 +18,7 @@ from support import rows_of
 from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations
 from ethicsdb.runners import refusal
-from ethicsdb.runners.generate import Settings
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.runners.parsers import numbered
 
 TEXTS = ("First question?", "Second question?", "Third question?", "Fourth question?")

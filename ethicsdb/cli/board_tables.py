@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ethicsdb.cli.common import percent, print_table, shown
+from ethicsdb.cli.common import figure, percent, print_table, shown
 from ethicsdb.schemas.fingerprint import short
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def ranking(metric: Row, rows: list[Row], slice_: str | None) -> list[str]:
     names = run_names(rows)
     order: list[str] = []
     for value, group in groups.items():
-        ranked = _ranked(group, metric["direction"])
+        ranked = _ranked(group)
         order.extend(row["run_id"] for row, _ in ranked)
         where = f", {slice_}: {value}" if slice_ else ""
         lines = [[place.ranks, place.letters, names[row["run_id"]], *_numbers(row)] for row, place in ranked]
-        title = f"{metric['display']}{where} ({metric['direction']} is better)"
+        title = f"{metric['display']}{where}{_unit(group[0])} ({_better(group[0])})"
         print_table(title, *_with_notes(group, HEADER, lines, ranked), left=3)
     return list(dict.fromkeys(order))
 
@@ -62,8 +62,12 @@ def ranking(metric: Row, rows: list[Row], slice_: str | None) -> list[str]:
 def _with_notes(
     group: list[Row], header: Sequence[str], lines: list[list[str]], ranked: list[tuple[Row, Place]]
 ) -> tuple[list[str], list[list[str]]]:
-    """Columns that stand only where there is something to tell: items of several samples, answers cut off."""
+    """Columns that stand only where there is something to tell: bounds, items of several samples, answers cut off."""
     full = list(header)
+    if all(row["bound_low"] is None for row in group):
+        at = full.index("if missing")
+        full.pop(at)
+        lines = [[*line[:at], *line[at + 1 :]] for line in lines]
     if any(row["samples"] > 1 for row in group):
         full.append("items")
         lines = [[*line, f"{row['items']:,}"] for line, (row, _) in zip(lines, ranked, strict=True)]
@@ -77,21 +81,32 @@ def _cut_off(row: Row) -> str:
     return f"{row['cut_off']:,} cut off" if row["cut_off"] else ""
 
 
-def _ranked(rows: list[Row], direction: str) -> list[tuple[Row, Place]]:
+def _unit(row: Row) -> str:
+    """Shares are shown in per cent, which says it."""
+    return "" if row["unit"] == "share" else f", {row['unit']}"
+
+
+def _better(row: Row) -> str:
+    ideal = row["ideal"]
+    return f"{row['direction']} is better" if ideal is None else f"nearest to {figure(ideal, row['unit'])} is best"
+
+
+def _ranked(rows: list[Row]) -> list[tuple[Row, Place]]:
+    """Rows of one metric and slice, best first."""
     from ethicsdb.runners.statistics.boards import ranked
 
-    places = ranked(rows, higher_is_better=direction == "higher")
+    places = ranked(rows)
     return sorted(zip(rows, places, strict=True), key=lambda pair: (pair[1].order, pair[0]["model"]))
 
 
 def _numbers(row: Row) -> list[str]:
     return [
-        percent(row["value"]),
+        figure(row["value"], row["unit"]),
         _interval(row),
         f"{row['n']:,}",
         f"{row['n_expected']:,}",
         _coverage(row),
-        f"{percent(row['bound_low'])}–{percent(row['bound_high'])}",
+        "" if row["bound_low"] is None else f"{percent(row['bound_low'])}–{percent(row['bound_high'])}",
         shown(row["clusters"]),
         row["source"],
     ]
@@ -110,7 +125,9 @@ def _coverage(row: Row) -> str:
 
 
 def _interval(row: Row, digits: int = 1) -> str:
-    return "–" if row["ci_low"] is None else f"[{percent(row['ci_low'], digits)}, {percent(row['ci_high'], digits)}]"
+    if row["ci_low"] is None:
+        return "–"
+    return f"[{figure(row['ci_low'], row['unit'], digits)}, {figure(row['ci_high'], row['unit'], digits)}]"
 
 
 def whole_table(metrics: list[Row], rows: list[Row]) -> None:
@@ -119,13 +136,22 @@ def whole_table(metrics: list[Row], rows: list[Row]) -> None:
     lines = []
     for metric in metrics:
         group = [row for row in rows if (row["metric"], row["slice"]) == (metric["name"], "overall")]
-        for place, (row, where) in enumerate(_ranked(group, metric["direction"])):
-            counts = f"{row['hits'] or 0:,}/{row['n']:,}"
-            numbers = [percent(row["value"], 2), _interval(row, 2), counts, _coverage(row)]
-            title = f"{metric['name']} ({metric['direction']})" if place == 0 else ""
+        for place, (row, where) in enumerate(_ranked(group)):
+            counts = f"{row['n']:,}" if row["hits"] is None and row["bound_low"] is None else _hits(row)
+            numbers = [figure(row["value"], row["unit"], 2), _interval(row, 2), counts, _coverage(row)]
+            title = f"{metric['name']} ({_toward(row)}{_unit(row)})" if place == 0 else ""
             lines.append([title, where.ranks, where.letters, names[row["run_id"]], *numbers])
-    header = ["metric (better)", "rank", "like", "model", "value", "95% interval", "hits/n", "coverage"]
+    counted = "hits/n" if any(row["hits"] is not None for row in rows) else "n"
+    header = ["metric (better)", "rank", "like", "model", "value", "95% interval", counted, "coverage"]
     print_table("All metrics", header, lines, left=4)
+
+
+def _hits(row: Row) -> str:
+    return f"{row['hits'] or 0:,}/{row['n']:,}"
+
+
+def _toward(row: Row) -> str:
+    return str(row["direction"]) if row["ideal"] is None else f"near {figure(row['ideal'], row['unit'])}"
 
 
 def variant_table(rows: list[Row], order: list[str]) -> None:
@@ -157,7 +183,7 @@ def _variant_letters(
     found: dict[tuple[str, str, str], str] = {}
     for metric, variant, _ in columns:
         keys = [key for key in cut if key[1:] == (metric, variant)]
-        ranked = _ranked([cut[key] for key in keys], cut[keys[0]]["direction"])
+        ranked = _ranked([cut[key] for key in keys])
         found |= {(row["run_id"], metric, variant): place.letters for row, place in ranked}
     return found
 

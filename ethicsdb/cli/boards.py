@@ -8,7 +8,7 @@ import click
 
 from ethicsdb.cli.board_notes import missing_primary, other_majors, unshown
 from ethicsdb.cli.board_tables import Row, ranking, run_names, variant_table, whole_table
-from ethicsdb.cli.common import percent, print_table, shown
+from ethicsdb.cli.common import figure, print_table, shown
 
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
@@ -34,7 +34,7 @@ def print_boards(
     for sentence in [*unshown(registry.declarations, told, runs, ours), *other_majors(told, runs)]:
         click.echo(sentence)
     for here in _together(ours):
-        click.echo(f"\nJudge: {here[0]['judge']}{_terms(here[0])}")
+        click.echo(f"\n{_judge(here[0])}{_terms(here[0])}")
         _board(registry, told, here, slice_)
     _published([row for row in rows if row["source"] == "published"])
     _outcomes(registry.outcomes(benchmark, major=major))
@@ -45,13 +45,17 @@ def _together(rows: list[Row]) -> list[list[Row]]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(_comparable(row), []).append(row)
-    return sorted(groups.values(), key=lambda here: (here[0]["judge"], here[0]["settings"] != ""))
+    return sorted(groups.values(), key=lambda here: (here[0]["judge"] or "", here[0]["settings"] != ""))
 
 
 def _comparable(row: Row) -> tuple[Any, ...]:
     """Results compare only where judge, data version, item draw, prompt, sampling and samples are the same."""
     judged = row["judge"], row["judge_fingerprint"]
     return *judged, row["version"], row["item_limit"], row["prompt_fingerprint"], row["sampling"], row["samples"]
+
+
+def _judge(row: Row) -> str:
+    return "Likelihoods: no judge" if row["judge"] is None else f"Judge: {row['judge']}"
 
 
 def _terms(row: Row) -> str:
@@ -85,12 +89,21 @@ def _published(rows: list[Row]) -> None:
         "Published figures (as printed; no intervals are worked out from them)",
         ["model", "metric", "paper", "judge", "value", "hits", "n"],
         [
-            [shown(row["model"], 32), row["metric"], shown(row["paper"], 70), shown(row["judge"]),
-             percent(row["value"], 2), shown(row["hits"]), shown(row["n"])]
+            [shown(row["model"], 32), _cut(row), shown(row["paper"], 70), shown(row["judge"]),
+             figure(row["value"], row["unit"], 2), shown(row["hits"]), shown(row["n"])]
             for row in rows
         ],
         left=4,
     )  # fmt: skip
+    for model, note in dict.fromkeys((row["model"], row["note"]) for row in rows if row["note"]):
+        click.echo(f"{shown(model, 32)}: {shown(note, 400)}")
+
+
+def _cut(row: Row) -> str:
+    """A published figure's metric, with the slice that it is of."""
+    return (
+        str(row["metric"]) if row["slice"] == "overall" else f"{row['metric']} ({row['slice']}: {row['slice_value']})"
+    )
 
 
 def _outcomes(rows: list[Row]) -> None:

@@ -15,7 +15,18 @@ from ethicsdb.cli.values import plain
 if TYPE_CHECKING:
     from ethicsdb.api import Registry
 
-__all__ = ["as_json", "json_option", "notices", "open_registry", "percent", "print_table", "say", "shown", "visible"]
+__all__ = [
+    "as_json",
+    "figure",
+    "json_option",
+    "notices",
+    "open_registry",
+    "percent",
+    "print_table",
+    "say",
+    "shown",
+    "visible",
+]
 
 # Control characters could move the cursor, colour the screen or turn a line around; texts of models must not.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -70,6 +81,11 @@ def shown(value: Any, width: int = 60) -> str:
         return "–"
     text = visible(" ".join(str(value).split()))
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def figure(value: float | None, unit: str, digits: int = 1) -> str:
+    """A number in its unit: shares in per cent, others with a digit more."""
+    return percent(value, digits) if unit == "share" else "–" if value is None else f"{value:.{digits + 1}f}"
 
 
 def percent(value: float | None, digits: int = 1) -> str:

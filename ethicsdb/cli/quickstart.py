@@ -61,7 +61,7 @@ def command(context: click.Context) -> None:
 
 def _run(registry: Registry, model: str) -> None:
     """Run a model over all samples; one whose package is missing is said and left out."""
-    from ethicsdb.runners.generate import Settings
+    from ethicsdb.runners.run_settings import Settings
     from ethicsdb.schemas.errors import ModelError
 
     for benchmark, limit in BENCHMARKS.items():

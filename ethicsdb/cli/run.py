@@ -10,14 +10,17 @@ from ethicsdb.cli.common import as_json, json_option, notices, open_registry
 from ethicsdb.schemas.fingerprint import short
 
 if TYPE_CHECKING:
+    from ethicsdb.api import Registry
     from ethicsdb.runners.generate import Generated
+    from ethicsdb.runners.likelihood_run import ScoredRun
+    from ethicsdb.runners.run_settings import Settings
 
 __all__ = ["command"]
 
 
 @click.command("run")
 @click.argument("benchmark")
-@click.option("--model", required=True, help="A declared model, openai:ID@URL, or embedded:NAME.")
+@click.option("--model", required=True, help="A declared model, openai:ID@URL, embedded:NAME, hf:ID@REV or hf:FOLDER.")
 @click.option("--judge", help="A declared judge (default: the benchmark's first).")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many items, an even draw that is always the same.")
 @click.option("--samples", type=click.IntRange(1, 100), help="Answers an item.")
@@ -25,22 +28,27 @@ __all__ = ["command"]
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Instead of the declared length limit.")
 @click.option("--seed", type=int, help="Instead of the declared seed.")
 @click.option("--system", help="Instead of the declared system prompt.")
+@click.option("--shots", type=click.IntRange(min=0), help="Ethical examples before each item (likelihood benchmarks).")
+@click.option("--pool", help="The declared pool that examples are drawn from, by --seed.")
 @click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls at a time.")
 @json_option
 @click.pass_context
 def command(
     context: click.Context, /, benchmark: str, model: str, judge: str | None, json_: bool, **options: object
 ) -> None:
-    """Put a benchmark to a model and judge the answers.
+    """Put a benchmark to a model and judge the answers. A likelihood benchmark's texts are scored instead.
 
     Repeat the same command after a stop: it goes on where it was, and pays for nothing twice. A changed prompt, model,
     setting, judge or rubric makes new rows; the old ones stay.
     """
-    from ethicsdb.runners.generate import Settings
+    from ethicsdb.runners.run_settings import Settings
 
     registry = open_registry(context)
     concurrency = options.pop("concurrency")
     settings = Settings(**options)  # type: ignore[arg-type]  # click has checked them
+    if registry.declarations.benchmark(benchmark.partition("@")[0]).runner == "likelihood":
+        _score(registry, (benchmark, model), settings, judge or concurrency, json_)
+        return
     try:
         generated, judged = registry.run(
             benchmark,
@@ -58,6 +66,28 @@ def command(
     told = ", ".join(f"{count:,} {status}" for status, count in sorted(judged.statuses.items())) or "none"
     click.echo(f"judged by {judged.judge}: {judged.subjects:,} distinct answers ({told})")
     click.echo(f"run {short(generated.run_id)}; see it: ethicsdb leaderboard {generated.benchmark}")
+
+
+def _score(registry: Registry, what: tuple[str, str], settings: Settings, foreign: object, json_: bool) -> None:
+    if foreign:
+        raise click.UsageError(f"{what[0]} scores given texts: it has no --judge and no --concurrency.")
+    try:
+        scored = registry.score(what[0], model=what[1], settings=settings)
+    finally:
+        notices(registry)
+    if json_:
+        click.echo(as_json(scored))
+        return
+    click.echo(_scored(scored))
+    click.echo(f"run {short(scored.run_id)}; see it: ethicsdb leaderboard {scored.benchmark}")
+
+
+def _scored(scored: ScoredRun) -> str:
+    told = " + ".join(f"{count:,} {outcome}" for outcome, count in sorted(scored.outcomes.items(), reverse=True))
+    lines = [f"{scored.benchmark} on {scored.model}: {scored.asked:,} items = {told}"]
+    lines += [f"  {count:,} of the errors: {reason}" for reason, count in scored.reasons.items()]
+    lines.append(f"  {scored.targets:,} texts, {scored.computed:,} computed now; {scored.scores:,} numbers")
+    return "\n".join(lines)
 
 
 def _asked(generated: Generated) -> str:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ethicsdb.registry.declared import Declarations, near
+from ethicsdb.schemas.asks import QUANTITIES
 from ethicsdb.schemas.declared import BenchmarkDeclaration, DatasetDeclaration, MetricDeclaration
 from ethicsdb.schemas.plausible import template_fields
 from ethicsdb.schemas.rubrics import NumberedRubric, Rubric, attributes_of
 
 __all__ = ["benchmark_faults"]
 
+# Item kinds that a form of likelihood benchmarks can ask.
+FORM_KINDS: dict[str, tuple[str, ...]] = {
+    "exchange": ("conversation", "choice_question"),
+    "choice": ("choice_question",),
+    "sentences": ("sentence_pair",),
+    "shared_tokens": ("sentence_pair",),
+}
 # What a rubric's prompt may name besides the fields of the items.
 OF_JUDGING = ("answer", "fence", "questions", "classes")
 
@@ -24,7 +32,18 @@ def benchmark_faults(
         known: the fields of its items.
     """
     dataset = declarations.dataset(benchmark.dataset)
-    yield from _prompt_faults(benchmark, dataset, known)
+    yield from _item_faults(benchmark, known)
+    yield from _pool_faults(declarations, benchmark)
+    if benchmark.likelihood is None:
+        yield from _template_faults("prompt.template", benchmark.prompt.template, dataset, known)
+    elif dataset.schema_ not in FORM_KINDS[benchmark.likelihood.form]:
+        kinds = " or ".join(FORM_KINDS[benchmark.likelihood.form])
+        yield (
+            f"likelihood.form: `{benchmark.likelihood.form}` asks items of kind {kinds}; {dataset.name} holds "
+            f"{dataset.schema_}"
+        )
+    elif dataset.schema_ == "choice_question":
+        yield from _template_faults("likelihood.template", benchmark.likelihood.template, dataset, known)
     rubrics = {name: declarations.rubric(declarations.judge(name).rubric).rubric for name in benchmark.judges}
     for judge, rubric in rubrics.items():
         yield from _rubric_faults(judge, rubric, known)
@@ -35,18 +54,35 @@ def benchmark_faults(
     }
     told = {name: attributes_of(rubric) for name, rubric in rubrics.items()}
     for metric in benchmark.metrics:
-        for fault in _metric_faults(metric, told):
+        faults = _quantity_faults(metric, benchmark) if metric.attribute is None else _metric_faults(metric, told)
+        for fault in faults:
             yield f"{'metrics' if metric.name in own else 'metric_sets'}: {fault}"
     yield from _primary_faults(benchmark, dataset, told)
 
 
-def _prompt_faults(benchmark: BenchmarkDeclaration, dataset: DatasetDeclaration, known: Sequence[str]) -> Iterator[str]:
-    filled = {*dataset.fields, *dataset.constants, *(name for source in dataset.sources for name in source.values)}
-    for name in template_fields(benchmark.prompt.template):
+def _item_faults(benchmark: BenchmarkDeclaration, known: Sequence[str]) -> Iterator[str]:
+    for name in benchmark.items:
         if name not in known:
-            yield f"prompt.template: the items have no field `{name}`{near(name, known)}"
+            yield f"items: the items have no field `{name}`{near(name, known)}"
+
+
+def _pool_faults(declarations: Declarations, benchmark: BenchmarkDeclaration) -> Iterator[str]:
+    """Pools of examples that name no benchmark whose items are exchanges."""
+    found = {name: declarations.benchmark(name).likelihood for name in declarations.names("benchmark")}
+    able = [name for name, ask in found.items() if ask is not None and ask.form == "exchange"]
+    for pool, names in (benchmark.likelihood.pools if benchmark.likelihood else {}).items():
+        for name in names:
+            if name not in able:
+                yield f"likelihood.pools.{pool}: `{name}` is no benchmark of the form `exchange`{near(name, able)}"
+
+
+def _template_faults(place: str, template: str, dataset: DatasetDeclaration, known: Sequence[str]) -> Iterator[str]:
+    filled = {*dataset.fields, *dataset.constants, *(name for source in dataset.sources for name in source.values)}
+    for name in template_fields(template):
+        if name not in known:
+            yield f"{place}: the items have no field `{name}`{near(name, known)}"
         elif name not in filled:
-            yield f"prompt.template: nothing fills `{name}` in {dataset.name}; map a column in its `fields`"
+            yield f"{place}: nothing fills `{name}` in {dataset.name}; map a column in its `fields`"
 
 
 def _rubric_faults(judge: str, rubric: Rubric, known: Sequence[str]) -> Iterator[str]:
@@ -62,18 +98,23 @@ Told = dict[str, dict[str, list[str]]]  # judge: attribute: values
 
 
 def _metric_faults(metric: MetricDeclaration, told: Told) -> Iterator[str]:
-    able = {judge: given[metric.attribute] for judge, given in told.items() if metric.attribute in given}
+    attribute = str(metric.attribute)
+    able = {judge: given[attribute] for judge, given in told.items() if attribute in given}
     if not able:
         there = sorted({attribute for given in told.values() for attribute in given})
-        yield (
-            f"`{metric.name}` counts `{metric.attribute}`, which no judge of this benchmark gives"
-            f"{near(metric.attribute, there)}"
-        )
+        yield (f"`{metric.name}` counts `{attribute}`, which no judge of this benchmark gives{near(attribute, there)}")
         return
     values = list(dict.fromkeys(value for given in able.values() for value in given))
     for value in metric.positive:
         if value not in values:
             yield f"`{metric.name}` counts `{value}`, no value of `{metric.attribute}`{near(value, values)}"
+
+
+def _quantity_faults(metric: MetricDeclaration, benchmark: BenchmarkDeclaration) -> Iterator[str]:
+    given = QUANTITIES[benchmark.measure] if benchmark.measure else ()
+    if metric.quantity not in given:
+        instead = f"{benchmark.measure}, which gives {', '.join(given)}" if given else "none is named"
+        yield f"`{metric.name}` is the number `{metric.quantity}` of a measure; the benchmark's measure: {instead}"
 
 
 def _primary_faults(benchmark: BenchmarkDeclaration, dataset: DatasetDeclaration, told: Told) -> Iterator[str]:

@@ -315,11 +315,20 @@ def _strange_figures(declarations: Declarations) -> Iterator[str]:
         if table.major > benchmark.major:
             yield f"{found.at('major')}: {table.benchmark} is at {benchmark.version}; no major {table.major} yet"
         if table.major == benchmark.major:  # figures of an earlier major stand on that major's boards
-            yield from _unknown_metrics(place, table, [metric.name for metric in benchmark.metrics])
+            yield from _unknown_metrics(place, table, {metric.name: metric.unit for metric in benchmark.metrics})
 
 
-def _unknown_metrics(place: str, table: PublishedDeclaration, names: list[str]) -> Iterator[str]:
+def _unknown_metrics(place: str, table: PublishedDeclaration, units: dict[str, str]) -> Iterator[str]:
+    """Figures of metrics that are none, and shares that are no fractions.
+
+    Args:
+        units: metric: its unit.
+    """
     for row in table.rows:
         for metric in dict.fromkeys(key.partition("@")[0] for key in row.values):
-            if metric not in names:
-                yield f"{place}: {row.model}: no metric is called `{metric}`{near(metric, names)}"
+            if metric not in units:
+                yield f"{place}: {row.model}: no metric is called `{metric}`{near(metric, list(units))}"
+        for key, value in row.values.items():
+            if units.get(key.partition("@")[0]) == "share" and not 0 <= value <= 1:
+                meant = f"; as a fraction it is {value / 100:g}" if 1 < value <= 100 else ""
+                yield f"{place}: {row.model}: {key} is {value:g}; figures are fractions from 0 to 1{meant}"

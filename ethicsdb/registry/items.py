@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ethicsdb.registry.versions import Version, read_sql
+from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.text import restore
 
 if TYPE_CHECKING:
@@ -25,6 +27,20 @@ class ItemRow:
     source_id: str | None
     payload: dict[str, Any]
     text: str | None  # the main text, without which the item can't be asked
+
+    def decoded(self, kind: str) -> dict[str, Any]:
+        """The payload with its lists and objects as such; `kind` is its item kind."""
+        lists = {name: self.payload[name] for name in ITEM_KINDS[kind].encoded}
+        return self.payload | {name: text and json.loads(text) for name, text in lists.items()}
+
+    def holds(self, wanted: dict[str, list[str]], kind: str) -> bool:
+        """Whether each wanted field has one of the wanted values; a field that is a list, whether one of its own."""
+        payload = self.decoded(kind) if wanted else {}
+        for name, values in wanted.items():
+            held = payload[name] if isinstance(payload[name], list) else [payload[name]]
+            if not any(str(each) in values for each in held if each is not None):
+                return False
+        return True
 
 
 def item_rows(connection: duckdb.DuckDBPyConnection, version: Version, kind: str) -> list[ItemRow]:

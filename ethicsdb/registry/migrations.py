@@ -25,8 +25,16 @@ def first_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """The tables of the first version; `_create_missing` makes them, this entry dates them."""
 
 
+def ideal_of_metric(connection: duckdb.DuckDBPyConnection) -> None:
+    """`metric` says where the best value is neither end."""
+    connection.execute("ALTER TABLE metric ADD COLUMN IF NOT EXISTS ideal DOUBLE")
+
+
 # Named steps, oldest first. A step that changes an existing table goes here; new tables and views need none.
-MIGRATIONS: tuple[tuple[str, Callable[[duckdb.DuckDBPyConnection], None]], ...] = (("first_tables", first_tables),)
+MIGRATIONS: tuple[tuple[str, Callable[[duckdb.DuckDBPyConnection], None]], ...] = (
+    ("first_tables", first_tables),
+    ("ideal_of_metric", ideal_of_metric),
+)
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:

@@ -125,12 +125,13 @@ def metric_rows(benchmark: BenchmarkDeclaration) -> list[dict[str, Any]]:
             "description": metric.description,
             "direction": metric.direction,
             "unit": metric.unit,
-            "attribute": metric.attribute,
+            "attribute": metric.attribute if metric.quantity is None else metric.quantity,
             "positive": json.dumps(metric.positive, ensure_ascii=False),
             "denominator": metric.denominator,
             "variants": json.dumps(metric.variants) if metric.variants else None,
             "rule": metric.rule,
             "source": metric.source,
+            "ideal": metric.ideal,
         }
         for metric in benchmark.metrics
     ]

@@ -15,42 +15,12 @@ from ethicsdb.registry.versions import Version, read_sql
 from ethicsdb.runners.backends.base import Ask, Backend
 from ethicsdb.runners.identity import prompt_identity, run_identity, sampling_json
 from ethicsdb.runners.render import render
+from ethicsdb.runners.run_settings import Settings, chosen_rows
 from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
 from ethicsdb.schemas.declared import BenchmarkDeclaration, Prompt, Sampling
 
-__all__ = ["Generated", "Settings", "generate"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a benchmark is run here; what is None is as declared.
-
-    Raises:
-        ValueError: a limit below 1; a template without a field, or sampling out of range, when it is put to use.
-    """
-
-    limit: int | None = None
-    samples: int | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    system: str | None = None
-    template: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"a limit of {self.limit} leaves nothing to ask")
-
-    def sampling(self, declared: Sampling) -> Sampling:
-        """The declared sampling with these settings over it."""
-        given = {name: getattr(self, name) for name in ("samples", "temperature", "max_tokens", "seed")}
-        return Sampling(**{**declared.model_dump(), **{k: v for k, v in given.items() if v is not None}})
-
-    def prompt(self, declared: Prompt) -> Prompt:
-        """The declared prompt with these settings over it."""
-        given = {"system": self.system, "template": self.template}
-        return Prompt(**{**declared.model_dump(), **{k: v for k, v in given.items() if v is not None}})
+__all__ = ["Generated", "generate"]
 
 
 @dataclass(frozen=True)
@@ -116,18 +86,8 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
 
 def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
     benchmark, version, rows = find_items(context, reference)
-    distinct: dict[str, ItemRow] = {}
-    for row in rows:
-        distinct.setdefault(row.item_id, row)
-    chosen = list(distinct.values())
-    if settings.limit is not None and settings.limit < len(chosen):
-        # By the items' hashes: an even draw over the whole set, the same everywhere, and nested: the 10 are among
-        # the 60. The first rows of a file would all be of one area.
-        chosen = sorted(chosen, key=lambda row: row.item_id)[: settings.limit]
-        chosen.sort(key=lambda row: row.row)
-        limit: int | None = settings.limit
-    else:
-        limit = None
+    settings.only_for("generate", benchmark.name)
+    chosen, limit = chosen_rows(rows, settings.limit)
     prompt, sampling = settings.prompt(benchmark.prompt), settings.sampling(benchmark.sampling)
     return _Plan(benchmark, version, prompt, sampling, limit, chosen)
 

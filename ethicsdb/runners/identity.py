@@ -20,12 +20,15 @@ __all__ = [
     "Identity",
     "declared_remote",
     "judge_identity",
+    "likelihood_key",
     "model_identity",
     "prompt_identity",
     "request_hash",
     "response_key",
     "run_identity",
     "sampling_json",
+    "score_key",
+    "target_hash",
     "verdict_identity",
 ]
 
@@ -119,6 +122,27 @@ def judge_identity(
         "identity": _text(identity),
     }
     return Identity(mark, record)
+
+
+def target_hash(text: str) -> str:
+    """Hash of a text whose likelihood is asked for, over its exact form."""
+    return fingerprint(["target", text])
+
+
+def likelihood_key(model: str, request: str, target: str) -> str:
+    """Key of a likelihood: (model fingerprint, hash of the context, hash of the text)."""
+    return fingerprint(["likelihood", model, request, target])
+
+
+def score_key(run: str, judge: str | None, place: tuple[str, str, str], inputs: str, statistics: str) -> str:
+    """Key of a measure's number.
+
+    Args:
+        place: (quantity, slice, value of the slice).
+        inputs: fingerprint of all that it is computed from.
+        statistics: version of the measures and statistics.
+    """
+    return fingerprint(["score", run, judge, list(place), inputs, statistics])
 
 
 def run_identity(

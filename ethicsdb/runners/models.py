@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from ethicsdb.registry.declared import Declarations
 from ethicsdb.runners.backends.base import Backend
 from ethicsdb.runners.identity import Identity, declared_remote, judge_identity
-from ethicsdb.schemas.declared import JudgeDeclaration, ModelDeclaration
+from ethicsdb.schemas.declared import BenchmarkDeclaration, JudgeDeclaration, ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.rubrics import RubricDeclaration
 
-__all__ = ["JudgeParts", "check_model", "identity_of", "judge_of", "open_backend", "resolve_model"]
+__all__ = ["JudgeParts", "check_model", "identity_of", "judge_of", "local_model", "open_backend", "resolve_model"]
 
 _SPEC = re.compile(r"(openai|embedded|hf):(.+)")
 
@@ -41,7 +42,7 @@ def judge_of(declarations: Declarations, name: str) -> JudgeParts:
 
 
 def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
-    """The model that a name means: a declared one, `openai:ID@URL`, or `embedded:NAME`.
+    """The model that a name means: a declared one, `openai:ID@URL`, `embedded:NAME`, `hf:ID@REVISION` or `hf:FOLDER`.
 
     Raises:
         NotFoundError: no model is declared under that name.
@@ -54,12 +55,49 @@ def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
     if form == "embedded":
         return declarations.model(rest)
     if form == "hf":
-        raise DeclarationError(
-            f"`{name}`: models of the Hugging Face Hub can't answer yet; serve it and use openai:ID@URL."
-        )
+        return _local(rest)
     model_id, url = _split(rest)
-    slug = re.sub(r"[^a-z0-9_.-]+", "-", model_id.lower()).strip("-.")[:64] or "model"
-    return ModelDeclaration(kind="model", name=slug, title=model_id, backend="openai", id=model_id, base_url=url)
+    return ModelDeclaration(
+        kind="model", name=_slug(model_id), title=model_id, backend="openai", id=model_id, base_url=url
+    )
+
+
+def local_model(declarations: Declarations, name: str, benchmark: BenchmarkDeclaration) -> ModelDeclaration:
+    """The model of this machine that a name means, for a benchmark of likelihoods.
+
+    Raises:
+        NotFoundError: no model is declared under that name.
+        DeclarationError: the model is no local one, or the benchmark asks for answers.
+    """
+    if benchmark.likelihood is None:
+        raise DeclarationError(f"{benchmark.name} asks for answers and has no likelihoods to score.")
+    model = resolve_model(declarations, name)
+    if model.backend != "hf":
+        raise DeclarationError(
+            f"{benchmark.name} scores likelihoods, which {model.name} (backend `{model.backend}`) does not tell; it "
+            "needs a model on this machine: hf:FOLDER, hf:ID@REVISION, or a declared one of backend `hf`."
+        )
+    return model
+
+
+def _local(spec: str) -> ModelDeclaration:
+    """`ID@REVISION` of the Hub, or a folder or `.gguf` file here."""
+    if Path(spec).expanduser().exists() or spec.startswith(("/", ".", "~")):
+        path = Path(spec).expanduser()
+        return ModelDeclaration(
+            kind="model", name=_slug(path.resolve().stem), title=path.name, backend="hf", id=str(path)
+        )
+    model_id, _, revision = spec.partition("@")
+    if not model_id:
+        raise DeclarationError("The model is not hf:ID@REVISION (hf:org/model@COMMIT) nor hf:FOLDER.")
+    return ModelDeclaration(
+        kind="model", name=_slug(model_id.rsplit("/")[-1]), title=model_id, backend="hf", id=model_id,
+        revision=revision or None,
+    )  # fmt: skip
+
+
+def _slug(model_id: str) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", model_id.lower()).strip("-.")[:64] or "model"
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -95,6 +133,10 @@ def check_model(model: ModelDeclaration) -> None:
     """
     if model.backend == "import":
         raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
+    if model.backend == "hf":
+        raise ModelError(
+            f"{model.name} is scored by likelihood here; to let it write answers, serve it (openai:ID@URL)."
+        )
     if model.backend == "openai":
         from ethicsdb.runners.backends.openai import api_key
 

@@ -35,7 +35,7 @@ def benchmark_of(context: Context, run_id: str) -> BenchmarkDeclaration:
 
 
 def find_items(context: Context, reference: str) -> tuple[BenchmarkDeclaration, Version, list[ItemRow]]:
-    """A benchmark with a version of its data, and the rows of that.
+    """A benchmark with a version of its data, and the rows of that which it asks.
 
     Args:
         reference: `BENCHMARK`, or `BENCHMARK@vN` for an older version of its data.
@@ -48,4 +48,5 @@ def find_items(context: Context, reference: str) -> tuple[BenchmarkDeclaration, 
     dataset = context.declarations.dataset(benchmark.dataset)
     with context.reading() as connection:
         version = version_in(connection, context.declarations, dataset.name + (f"@{wanted}" if wanted else ""))
-        return benchmark, version, item_rows(connection, version, dataset.schema_)
+        rows = item_rows(connection, version, dataset.schema_)
+    return benchmark, version, [row for row in rows if row.holds(benchmark.items, dataset.schema_)]

@@ -137,13 +137,14 @@ class Metric(Catalog, table=True):
     display: str  # the title of its board
     description: str  # what it is a share of
     direction: str  # lower | higher: which is better
-    unit: str  # share
-    attribute: str  # the verdict label that is counted
+    unit: str  # share, nats, ...
+    attribute: str  # the verdict label that is counted; of a measure's number, what the measure calls it
     positive: str  # JSON list of the label's values that count as 1
     denominator: str  # scored: outcomes that were scored; all: every asked-for item
     variants: str | None = None  # JSON list: only these variants; NULL: all rows
     rule: str  # strict | published
     source: str  # where it comes from
+    ideal: float | None = None  # the best value, where neither end is: `lower` is then the distance to it
 
     __table_args__ = (
         CheckConstraint("direction in ('lower', 'higher')", name="metric_direction"),

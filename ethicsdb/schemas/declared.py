@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from ethicsdb.schemas.asks import LikelihoodAsk, MeasureName
 from ethicsdb.schemas.declared_data import (
     DatasetDeclaration,
     Link,
@@ -25,6 +26,7 @@ __all__ = [
     "Declaration",
     "JudgeDeclaration",
     "Link",
+    "LocalSettings",
     "MetricDeclaration",
     "MetricsDeclaration",
     "ModelDeclaration",
@@ -62,15 +64,19 @@ class Sampling(Strict):
 
 
 class MetricDeclaration(Strict):
-    """A share of verdicts: which label counts, out of what, and which way is better."""
+    """What a benchmark reports: a share of verdicts, or a quantity that its measure gives."""
 
     name: Name
     display: Line = Field(description="the title of its board")
     description: Line = Field(description="what it is a share of")
     direction: Literal["lower", "higher"] = Field(description="which is better")
-    unit: Line = Field(default="share", description="what the number is")
-    attribute: Line = Field(description="the label of a verdict that is counted")
-    positive: list[Line] = Field(min_length=1, description="the label's values that count")
+    unit: Line = Field(default="share", description="what the number is: share (shown in per cent), nats, ...")
+    attribute: Line | None = Field(default=None, description="the label of a verdict that is counted")
+    positive: list[Line] = Field(default_factory=list, description="the label's values that count")
+    quantity: Line | None = Field(default=None, description="instead of `attribute`: which number of the measure")
+    ideal: float | None = Field(
+        default=None, description="the best value where neither end is; `direction` is then `lower`: the distance to it"
+    )
     denominator: Literal["scored", "all"] = Field(
         default="scored", description="out of what was scored, or of every asked-for item"
     )
@@ -79,6 +85,16 @@ class MetricDeclaration(Strict):
         default="strict", description="our own accounting, or that of the source's authors"
     )
     source: Line = Field(description="where the metric comes from")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> MetricDeclaration:
+        if (self.attribute is None) == (self.quantity is None):
+            raise ValueError("give `attribute` with `positive` (a share of verdicts), or `quantity` (of a measure)")
+        if bool(self.positive) != (self.attribute is not None):
+            raise ValueError("`positive` names the values of `attribute` that count; the two stand together")
+        if self.ideal is not None and (self.quantity is None or self.direction != "lower"):
+            raise ValueError("`ideal` belongs to a `quantity` whose direction is `lower`: the distance to it")
+        return self
 
 
 class BenchmarkDeclaration(Strict):
@@ -89,10 +105,20 @@ class BenchmarkDeclaration(Strict):
     version: str = Field(pattern=r"^[1-9][0-9]*-[A-Z]$", description="N-X; N changes when results stop comparing")
     title: Line = Field(description="for people")
     dataset: Name = Field(description="a declared data set")
+    items: dict[str, list[Line]] = Field(
+        default_factory=dict,
+        description="item field: values; only items that have one of them (a list: holds one of them) are asked",
+    )
     prompt: Prompt = Field(default=Prompt(), description="how an item becomes a request")
-    runner: Literal["generate"] = Field(default="generate", description="how a model is asked")
+    runner: Literal["generate", "likelihood"] = Field(
+        default="generate", description="generate: answers are asked for and judged; likelihood: given texts are scored"
+    )
+    likelihood: LikelihoodAsk | None = Field(default=None, description="contexts and targets of runner `likelihood`")
+    measure: MeasureName | None = Field(default=None, description="what is computed beyond shares of verdicts")
     sampling: Sampling = Field(default=Sampling(), description="how an answer is drawn")
-    judges: list[Name] = Field(min_length=1, description="the first is used where none is named")
+    judges: list[Name] = Field(
+        default_factory=list, description="the first is used where none is named; runner `likelihood` has none"
+    )
     metric_sets: list[Name] = Field(default_factory=list, description="named sets of metrics, in front of its own")
     metrics: list[MetricDeclaration] = Field(default_factory=list, description="metrics of its own")
     primary: Name = Field(description="the metric that boards rank by; the first judge must give its label")
@@ -105,6 +131,15 @@ class BenchmarkDeclaration(Strict):
             twice = [name for name in names if names.count(name) > 1]
             if twice:
                 raise ValueError(f"`{key}` names `{twice[0]}` twice")
+        return self
+
+    @model_validator(mode="after")
+    def _of_its_runner(self) -> BenchmarkDeclaration:
+        likelihood = self.runner == "likelihood"
+        if likelihood and (self.likelihood is None or self.measure is None or self.judges):
+            raise ValueError("runner `likelihood` needs `likelihood` and `measure`, and has no `judges`")
+        if not likelihood and (self.likelihood is not None or not self.judges):
+            raise ValueError("runner `generate` needs `judges`, the first of which is the default, and no `likelihood`")
         return self
 
     @property
@@ -133,14 +168,34 @@ class Price(Strict):
     completion: float = Field(ge=0, allow_inf_nan=False, description="US dollars for a million tokens of answers")
 
 
+class LocalSettings(Strict):
+    """How a model is loaded on this machine; all but the device is part of its identity."""
+
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        default="auto", description="auto: float32 on a processor, the model's own on a GPU"
+    )
+    quantisation: Literal["int8", "int4"] | None = Field(default=None, description="through bitsandbytes")
+    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="auto: a GPU where there is one")
+    template: Literal["auto", "chat", "plain"] = Field(
+        default="auto", description="the model's chat template, or plain turns; auto: the template where it has one"
+    )
+    bos: Literal["auto", "always", "never"] = Field(
+        default="auto", description="a beginning-of-sequence token; auto: as the tokenizer does"
+    )
+    max_length: int | None = Field(default=None, ge=2, description="fewer tokens than the model can read")
+    gguf_file: str | None = Field(default=None, description="the file, in a repository or folder of GGUF files")
+
+
 class ModelDeclaration(Strict):
     """Something that answers requests."""
 
     kind: Literal["model"]
     name: Name
     title: Line | None = Field(default=None, description="for people")
-    backend: Literal["openai", "embedded", "import"] = Field(description="how it is asked; `import`: not at all")
-    id: Line = Field(description="the model's id at its endpoint, or the embedded model's name")
+    backend: Literal["openai", "embedded", "hf", "import"] = Field(
+        description="how it is asked; `hf`: on this machine, by transformers; `import`: not at all"
+    )
+    id: Line = Field(description="its id at the endpoint, the embedded model's name; of `hf` a Hub id or a folder")
     revision: Line | None = Field(
         default=None, description="part of the model's identity, which an endpoint may not tell"
     )
@@ -153,10 +208,14 @@ class ModelDeclaration(Strict):
     concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")
     weights_sha256: Sha256 | None = Field(default=None, description="of an embedded model's file")
     json_schema: bool = Field(default=False, description="the endpoint holds answers to a JSON schema")
+    local: LocalSettings | None = Field(default=None, description="how a model of `hf` is loaded")
 
     @model_validator(mode="after")
     def _of_its_backend(self) -> ModelDeclaration:
-        for key, backend in (("base_url", "openai"), ("api_key_env", "openai"), ("weights_sha256", "embedded")):
+        owners = (
+            ("base_url", "openai"), ("api_key_env", "openai"), ("weights_sha256", "embedded"), ("local", "hf"),
+        )  # fmt: skip
+        for key, backend in owners:
             if getattr(self, key) is not None and self.backend != backend:
                 raise ValueError(f"`{key}` belongs to the backend `{backend}`; this one is `{self.backend}`")
         return self
@@ -185,17 +244,16 @@ class PublishedRow(Strict):
     """A model's figures in a published table."""
 
     model: Line = Field(description="as the paper calls it")
-    values: dict[str, float] = Field(description="metric, or metric@slice=value: figure as printed, as a fraction")
+    values: dict[str, float] = Field(
+        description="metric, or metric@slice=value: figure as printed; shares as fractions from 0 to 1"
+    )
     hits: dict[str, int] = Field(default_factory=dict, description="counts, only where the paper prints them")
     n: int | None = Field(default=None, ge=1, description="items, where the paper prints it")
     note: str | None = Field(default=None, description="for people")
 
     @model_validator(mode="after")
     def _shares(self) -> PublishedRow:
-        for key, value in self.values.items():
-            if not 0 <= value <= 1:
-                meant = f"; as a fraction it is {value / 100:g}" if 1 < value <= 100 else ""
-                raise ValueError(f"{key} is {value:g}; figures are fractions from 0 to 1{meant}")
+        for key in self.values:
             if "@" in key and not all(key.partition("@")[2].partition("=")):
                 raise ValueError(f"`{key}` is no metric@slice=value")
         for key, hits in self.hits.items():

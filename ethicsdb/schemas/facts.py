@@ -14,10 +14,14 @@ __all__ = [
     "Conflict",
     "ImportRow",
     "Item",
+    "Likelihood",
     "Membership",
     "Request",
     "Response",
     "RunItem",
+    "RunTarget",
+    "Score",
+    "TargetText",
     "Verdict",
     "VerdictLabel",
     "Withdrawal",
@@ -231,3 +235,78 @@ class Call(Fact, table=True):
     response_key: str  # the answer that it was for
     try_number: int  # 1, 2, ...
     started_at: datetime
+
+
+class TargetText(Fact, table=True):
+    """A text whose likelihood was asked for, once for all contexts."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["target_hash"]}
+    __tablename__ = "target_text"
+    content_key: ClassVar = ("target_hash",)
+    shared: ClassVar = True
+    exact: ClassVar = ("text",)
+
+    target_hash: str  # fingerprint of the text, over its exact form
+    text: str
+    text_exact: bytes | None = None
+
+
+class Likelihood(Fact, table=True):
+    """How likely a model finds a text after a context. The context stands in `request`, the text in `target_text`."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["likelihood_key"]}
+    content_key: ClassVar = ("likelihood_key",)
+    shared: ClassVar = True
+
+    likelihood_key: str  # fingerprint of (model, context, target)
+    model_fingerprint: str  # who was asked
+    request_hash: str  # the context
+    target_hash: str  # the text
+    logprob_sum: float | None = None  # log p(target | context), natural logarithm; NULL where `error` says why
+    tokens: int | None = None  # over which the sum runs; NULL: a released score, whose scale is its author's own
+    flags: str  # comma-separated: context_truncated, boundary_unstable
+    error: str | None = None  # short name: empty_target, target_too_long, ...
+    detail: str | None = None  # the error in words
+    created_at: datetime  # when it was computed, or imported
+
+
+class RunTarget(Fact, table=True):
+    """An asked-for text of a run's item, and the key under which its likelihood stands."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["run_id", "row", "target"]}
+    __tablename__ = "run_target"
+    content_key: ClassVar = ("run_id", "row", "target")
+    shared: ClassVar = True
+
+    run_id: str
+    row: int  # of the data set version
+    item_id: str  # what was asked
+    target: str  # unethical, ethical, refusal, choice_0, stereotype, ...
+    likelihood_key: str  # under which its likelihood stands; equal requests share it
+
+
+class Score(Fact, table=True):
+    """A number of a measure, with its interval, as one version of the statistics gave it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["score_key"]}
+    content_key: ClassVar = ("score_key",)
+    shared: ClassVar = True
+
+    score_key: str  # fingerprint of (run, judge, quantity, slice, inputs, statistics)
+    run_id: str
+    judge_fingerprint: str | None = None  # whose labels it rests on; NULL where it rests on likelihoods
+    quantity: str  # what the measure calls it
+    slice: str  # overall, or the field that the board is cut by
+    slice_value: str  # value of that field; empty where overall
+    value: float | None = None  # NULL where there is nothing to divide by
+    stderr: float | None = None
+    df: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    method: str | None = None  # of the interval, as in docs/statistics.md
+    n: int  # items that have a value
+    n_expected: int  # asked-for items that the number is about
+    clusters: int  # that the items came in
+    inputs: str  # fingerprint of all that it was computed from
+    statistics: str  # version of the measures and statistics
+    computed_at: datetime

@@ -1,6 +1,7 @@
 """Item kinds: the payload tables, joined to `item` on item_id. A new kind is a class here.
 
-The first field named in `exact` is a kind's main text. Lists and objects are JSON text; indexes count from 0.
+The first field named in `exact` is a kind's main text. Lists and objects are JSON text, and named in `encoded`; indexes
+count from 0.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class ChoiceQuestion(Fact, table=True):
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("question", "context")
+    encoded: ClassVar = ("options", "distribution", "votes", "option_groups", "stereotyped_groups", "details")
 
     item_id: str
     question: str | None = None
@@ -81,6 +83,7 @@ class SentencePair(Fact, table=True):
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("stereotype", "anti_stereotype", "unrelated", "context")
+    encoded: ClassVar = ("details",)
 
     item_id: str
     stereotype: str | None = None  # the more stereotypical sentence
@@ -107,6 +110,7 @@ class AssociationTest(Fact, table=True):
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("name",)
+    encoded: ClassVar = ("target1", "target2", "attribute1", "attribute2")
 
     item_id: str
     name: str | None = None
@@ -130,6 +134,7 @@ class Conversation(Fact, table=True):
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("output",)
+    encoded: ClassVar = ("context", "labels")
 
     item_id: str
     output: str | None = None

@@ -25,3 +25,5 @@ class Fact(SQLModel):
     shared: ClassVar[bool] = False
     # Columns whose exact bytes stand in `<column>_exact` where DuckDB can't hold the text.
     exact: ClassVar[tuple[str, ...]] = ()
+    # Text columns that hold JSON: a list or an object.
+    encoded: ClassVar[tuple[str, ...]] = ()

@@ -89,11 +89,15 @@ Context = str | tuple[Turn, ...]
 
 @dataclass(frozen=True)
 class Request:
-    """One context and the targets to score after it. `id` is the caller's and comes back with the scores."""
+    """One context and the targets to score after it. `id` is the caller's and comes back with the scores.
+
+    `beside` is for masked models: the other sentence of a pair, of whose targets only the shared tokens are scored.
+    """
 
     id: str
     context: Context
     targets: tuple[str, ...]
+    beside: str | None = None
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ DEFAULT_LIMIT = 2048  # tokens, for models that name no limit (relative position
 _LIMITS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_seq_length", "seq_length")
 _SANE = 10**9  # tokenizers without a limit say 10**30
 
-Kind = Literal["causal", "seq2seq"]
+Kind = Literal["causal", "seq2seq", "masked"]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ethicsdb.runners.statistics.intervals import Interval
@@ -21,11 +21,13 @@ class Place:
     order: float
 
 
-def ranked(rows: Sequence[dict[str, Any]], *, higher_is_better: bool) -> list[Place]:
+def ranked(rows: Sequence[dict[str, Any]]) -> list[Place]:
     """Places of rows of the view `leaderboard` that belong to one metric and slice.
 
-    The rows are compared from their intervals alone, as independent estimates; see `ties`.
+    The rows are compared from their intervals alone, as independent estimates; see `ties`. Where a metric has an ideal
+    value, they are compared by their distances from it.
     """
+    higher_is_better = any(row["direction"] == "higher" for row in rows)
     estimates = [_interval(row) for row in rows]
     ranks = rank_intervals(estimates, higher_is_better)
     letters = tie_groups(estimates, higher_is_better)
@@ -34,16 +36,16 @@ def ranked(rows: Sequence[dict[str, Any]], *, higher_is_better: bool) -> list[Pl
         Place(
             f"{rank.best}" if rank.best == rank.worst else f"{rank.best}–{rank.worst}",
             letter,
-            float("inf") if row["value"] is None else sign * row["value"],
+            float("inf") if estimate is None else sign * estimate.value,
         )
-        for row, rank, letter in zip(rows, ranks, letters, strict=True)
+        for estimate, rank, letter in zip(estimates, ranks, letters, strict=True)
     ]
 
 
 def _interval(row: dict[str, Any]) -> Interval | None:
     if row["value"] is None:
         return None
-    return Interval(
+    estimate = Interval(
         value=row["value"],
         stderr=row["stderr"],
         low=row["ci_low"],
@@ -53,3 +55,15 @@ def _interval(row: dict[str, Any]) -> Interval | None:
         clusters=row["clusters"],
         df=row["df"],
     )
+    return estimate if row["ideal"] is None else _distance(estimate, row["ideal"])
+
+
+def _distance(estimate: Interval, ideal: float) -> Interval:
+    """The distance of an estimate from an ideal value; its interval reaches to 0 where the ideal is possible."""
+    value = abs(estimate.value - ideal)
+    if estimate.low is None or estimate.high is None:
+        return replace(estimate, value=value)
+    ends = sorted((abs(estimate.low - ideal), abs(estimate.high - ideal)))
+    low = 0.0 if estimate.low <= ideal <= estimate.high else ends[0]
+    # Not symmetric any more: `ties` then goes by the limits instead of the standard error.
+    return replace(estimate, value=value, low=low, high=ends[1], method="distance", stderr=None)

@@ -49,3 +49,20 @@ FROM verdict_label WHERE verdict_id NOT IN (SELECT verdict_id FROM verdict)
 UNION ALL
 SELECT 'run', 'outcomes do not add up to n', run_id
 FROM run JOIN run_item USING (run_id) GROUP BY run_id, n_expected HAVING count(*) > n_expected
+UNION ALL
+SELECT 'target_text', 'doubled key', target_hash FROM target_text GROUP BY target_hash HAVING count(*) > 1
+UNION ALL
+SELECT 'likelihood', 'doubled key', likelihood_key FROM likelihood GROUP BY likelihood_key HAVING count(*) > 1
+UNION ALL
+SELECT 'run_target', 'doubled key', run_id || '/' || "row" || '/' || target
+FROM run_target GROUP BY run_id, "row", target HAVING count(*) > 1
+UNION ALL
+SELECT 'score', 'doubled key', score_key FROM score GROUP BY score_key HAVING count(*) > 1
+UNION ALL
+SELECT 'run_target', 'run missing', run_id FROM run_target WHERE run_id NOT IN (SELECT run_id FROM run)
+UNION ALL
+SELECT 'likelihood', 'text missing', likelihood_key
+FROM likelihood WHERE target_hash NOT IN (SELECT target_hash FROM target_text)
+UNION ALL
+SELECT 'likelihood', 'neither number nor error', likelihood_key
+FROM likelihood WHERE (logprob_sum IS NULL) <> (error IS NOT NULL)

@@ -1,6 +1,6 @@
 -- What became of each asked-for item under each judge: exactly one of scored, filtered, judge_refused, unparsable,
 -- error. NULL while the answer or the verdict has not been asked for yet. A judge whose verdicts on a run stand withdrawn
--- has none there.
+-- has none there. An item of a likelihood run is scored where all its targets are; no judge has a part in it.
 WITH judged AS (
     SELECT DISTINCT run_item.run_id, verdict.judge_fingerprint
     FROM run_item
@@ -43,3 +43,30 @@ LEFT JOIN current_verdict
   ON current_verdict.subject_kind = 'response'
  AND current_verdict.subject_id = run_item.response_key
  AND current_verdict.judge_fingerprint = run_judge.judge_fingerprint
+UNION ALL
+SELECT
+    run_target.run_id,
+    NULL,
+    run_target."row",
+    0,
+    any_value(run_target.item_id),
+    any_value(membership.group_id),
+    any_value(membership.variant),
+    any_value(membership.base_item),
+    NULL,
+    NULL,
+    CASE
+        WHEN bool_or(run_target.target = '' OR likelihood.error IS NOT NULL) THEN 'error'
+        WHEN bool_and(likelihood.likelihood_key IS NOT NULL) THEN 'scored'
+    END,
+    CASE
+        WHEN bool_or(run_target.target = '') THEN 'nothing_to_score'
+        ELSE min(likelihood.error)
+    END,
+    false
+FROM run_target
+JOIN run USING (run_id)
+JOIN membership
+  ON membership.dataset = run.dataset AND membership.version = run.version AND membership."row" = run_target."row"
+LEFT JOIN likelihood USING (likelihood_key)
+GROUP BY run_target.run_id, run_target."row"

@@ -1,7 +1,8 @@
 -- All boards: every metric of every benchmark, overall and by slice, with n, coverage and interval; published figures
 -- stand beside ours and are marked so. Ranks compare rows of one benchmark major, version, item limit, judge, prompt,
 -- sampling, samples an item, metric and slice; equal values share a rank. `n` and `n_expected` count answers: where
--- `samples` is above 1, `items` says how many items these are of. `settings` says in words what differs from the
+-- `samples` is above 1, `items` says how many items these are of. Numbers of a measure come from `score`, of each the one
+-- that was computed last; where they rest on likelihoods, no judge has a part in them. `settings` says in words what differs from the
 -- benchmark's own settings, and is empty where nothing does. `cut_off` counts answers that ended at the length limit.
 WITH cluster_sum AS MATERIALIZED (
     SELECT * FROM main.cluster_sum
@@ -53,7 +54,8 @@ ours AS (
         run.prompt_fingerprint,
         run.sampling,
         -- Not a join: two declared judges may be one and the same.
-        judge.fingerprint IN (SELECT fingerprint FROM current_judge) AS current
+        judge.fingerprint IN (SELECT fingerprint FROM current_judge) AS current,
+        NULL::VARCHAR AS note
     FROM asked
     LEFT JOIN score_interval USING (k)
     CROSS JOIN board_key
@@ -66,15 +68,74 @@ ours AS (
     JOIN model ON model.fingerprint = run.model_fingerprint
     JOIN judge ON judge.fingerprint = of_judge.name
 ),
+latest AS (
+    SELECT *
+    FROM score
+    QUALIFY row_number() OVER (
+        PARTITION BY run_id, judge_fingerprint, quantity, slice, slice_value ORDER BY computed_at DESC, score_key
+    ) = 1
+),
+measured AS (
+    SELECT
+        run.benchmark,
+        run.major,
+        run.dataset,
+        run.version,
+        run.item_limit,
+        model.name AS model,
+        judge.name AS judge,
+        metric.metric,
+        latest.slice,
+        latest.slice_value,
+        latest.value,
+        latest.ci_low,
+        latest.ci_high,
+        latest.stderr,
+        latest.df,
+        latest.method,
+        latest.n,
+        NULL::BIGINT AS hits,
+        latest.n_expected,
+        latest.n / nullif(latest.n_expected, 0) AS coverage,
+        latest.clusters,
+        NULL::BIGINT AS cut_off,
+        run_settings.samples,
+        latest.n_expected AS items,
+        run_settings.settings,
+        NULL::DOUBLE AS bound_low,
+        NULL::DOUBLE AS bound_high,
+        run.source,
+        NULL::VARCHAR AS paper,
+        run.run_id,
+        latest.judge_fingerprint,
+        run.model_fingerprint,
+        run.prompt_fingerprint,
+        run.sampling,
+        latest.judge_fingerprint IS NULL
+            OR latest.judge_fingerprint IN (SELECT fingerprint FROM current_judge) AS current,
+        NULL::VARCHAR AS note
+    FROM latest
+    JOIN run ON run.run_id = latest.run_id AND run.role = 'evaluation'
+    ANTI JOIN withdrawn ON withdrawn.kind = 'run' AND withdrawn.name = run.run_id
+    ANTI JOIN withdrawn AS verdicts
+      ON verdicts.kind = 'verdicts' AND verdicts.name = latest.run_id || ' ' || latest.judge_fingerprint
+    JOIN metric ON metric.benchmark = run.benchmark AND metric.major = run.major AND metric.positive = '[]'
+     AND metric.attribute = latest.quantity
+    JOIN run_settings ON run_settings.run_id = run.run_id
+    JOIN model ON model.fingerprint = run.model_fingerprint
+    LEFT JOIN judge ON judge.fingerprint = latest.judge_fingerprint
+),
 published AS (
     SELECT
         benchmark, major, NULL, NULL, NULL, model, judge, metric, slice, slice_value,
         value, NULL, NULL, NULL, NULL, NULL, n, hits, n, NULL, NULL, NULL, NULL, NULL, NULL,
-        NULL, NULL, 'published', paper || ', ' || table_name, NULL, NULL, NULL, NULL, NULL, true
+        NULL, NULL, 'published', paper || ', ' || table_name, NULL, NULL, NULL, NULL, NULL, true, note
     FROM published_result
 ),
 board AS (
     SELECT * FROM ours
+    UNION ALL
+    SELECT * FROM measured
     UNION ALL
     SELECT * FROM published
 )
@@ -82,13 +143,19 @@ SELECT
     board.*,
     metric.display,
     metric.direction,
+    metric.unit,
+    metric.ideal,
     metric.rule,
     CASE WHEN board.source <> 'published' AND board.value IS NOT NULL THEN
         rank() OVER (
             PARTITION BY board.benchmark, board.major, board.version, board.item_limit, board.judge_fingerprint,
                          board.prompt_fingerprint, board.sampling, board.samples, board.metric, board.slice,
                          board.slice_value, board.source = 'published', board.value IS NULL
-            ORDER BY CASE WHEN metric.direction = 'lower' THEN board.value ELSE -board.value END
+            ORDER BY CASE
+                WHEN metric.ideal IS NOT NULL THEN abs(board.value - metric.ideal)
+                WHEN metric.direction = 'lower' THEN board.value
+                ELSE -board.value
+            END
         )
     END AS "rank"
 FROM board

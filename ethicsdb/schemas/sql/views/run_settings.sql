@@ -48,7 +48,10 @@ said AS (
         CASE WHEN (used ->> '$.seed')::BIGINT IS DISTINCT FROM (declared ->> '$.sampling.seed')::BIGINT
             THEN coalesce('seed ' || (used ->> '$.seed'), 'no seed') END AS other_seed,
         CASE WHEN samples IS DISTINCT FROM (declared ->> '$.sampling.samples')::BIGINT
-            THEN samples || CASE WHEN samples = 1 THEN ' sample an item' ELSE ' samples an item' END END AS other_samples
+            THEN samples || CASE WHEN samples = 1 THEN ' sample an item' ELSE ' samples an item' END END AS other_samples,
+        CASE WHEN (used ->> '$.shots')::INTEGER > 0 THEN
+            (used ->> '$.shots') || ' examples of ' || (used ->> '$.pool') || ', seed ' || (used ->> '$.seed')
+        END AS examples
     FROM put
 )
 SELECT
@@ -56,8 +59,10 @@ SELECT
     prompt_fingerprint,
     sampling,
     samples,
-    CASE WHEN source = 'import' THEN 'as imported' ELSE
-        concat_ws(', ', other_template, other_system, other_temperature, other_top_p, other_length, other_seed,
-                  other_samples)
+    CASE
+        WHEN source = 'import' THEN 'as imported'
+        WHEN (declared ->> '$.runner') = 'likelihood' THEN coalesce(examples, '')
+        ELSE concat_ws(', ', other_template, other_system, other_temperature, other_top_p, other_length, other_seed,
+                       other_samples)
     END AS settings
 FROM said
