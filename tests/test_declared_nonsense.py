@@ -32,15 +32,17 @@ METRIC = {
     "positive": ["unsafe"],
     "source": "x",
 }
-LIKELIHOOD = {
-    "runner": "likelihood", "measure": "choices", "judges": [], "metric_sets": [], "primary": "mine",
-    "metrics": [{**{key: METRIC[key] for key in METRIC if key not in ("attribute", "positive")}, "quantity": "accuracy"}],
-}  # fmt: skip
 
 
 def quantity(name: str) -> Part:
     """The metric as a number of a measure."""
     return {**{key: METRIC[key] for key in METRIC if key not in ("attribute", "positive")}, "quantity": name}
+
+
+LIKELIHOOD = {
+    "runner": "likelihood", "measure": "choices", "judges": [], "metric_sets": [], "primary": "mine",
+    "metrics": [quantity("accuracy")],
+}  # fmt: skip
 
 
 def found(folder: Path, *instead: Part) -> list[tuple[str, str]]:

@@ -13,9 +13,9 @@ from support import changed, declare, execute, opened, rows_of
 
 from ethicsdb import Registry
 from ethicsdb.runners import asking
-from ethicsdb.runners.run_settings import Settings
 from ethicsdb.runners.judge_prompt import judge_messages
 from ethicsdb.runners.reading import read_verdict
+from ethicsdb.runners.run_settings import Settings
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.rubrics import NumberedRubric
 from ethicsdb.schemas.text import restore

@@ -18,8 +18,8 @@ from support import rows_of
 from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations
 from ethicsdb.runners import refusal
-from ethicsdb.runners.run_settings import Settings
 from ethicsdb.runners.parsers import numbered
+from ethicsdb.runners.run_settings import Settings
 
 TEXTS = ("First question?", "Second question?", "Third question?", "Fourth question?")
 N = len(TEXTS)

@@ -36,7 +36,9 @@ __all__ = ["command"]
 def command(
     context: click.Context, /, benchmark: str, model: str, judge: str | None, json_: bool, **options: object
 ) -> None:
-    """Put a benchmark to a model and judge the answers. A likelihood benchmark's texts are scored instead.
+    """Put a benchmark to a model.
+
+    Answers are drawn and judged. The texts of a likelihood benchmark are scored instead, by a model on this machine.
 
     Repeat the same command after a stop: it goes on where it was, and pays for nothing twice. A changed prompt, model,
     setting, judge or rubric makes new rows; the old ones stay.

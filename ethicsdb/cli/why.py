@@ -37,6 +37,45 @@ def command(context: click.Context, run: str, item: str, json_: bool) -> None:
     say(f"run {short(info['run_id'])}: {info['benchmark']} {info['major']} on {info['model']}, {data}")
     for sample in told["samples"]:
         _sample(sample)
+    if told["targets"]:
+        _targets(told["targets"])
+
+
+def _targets(targets: list[dict[str, Any]]) -> None:
+    """Of a likelihood run: the context once, then each text with its likelihood."""
+    first = targets[0]
+    variant = f", {first['variant']}" if first["variant"] else ""
+    say(f"\n{first['source_file']}:{first['source_row']}{variant}")
+    _line("item", first["question"])
+    context = None
+    for each in targets:
+        if each["request"] != context:
+            context = each["request"]
+            _context(context)
+        if each["likelihood_key"] == "":
+            _line("nothing to score", "the item lacks the texts that the benchmark asks for")
+            continue
+        _line(f"{each['target']} ({_likelihood(each)})", each["text"])
+        _line("  key", each["likelihood_key"])
+
+
+def _context(request: Any) -> None:
+    if isinstance(request, dict):
+        name, text = next(iter(request.items()))
+        _line("after" if name == "text" else "sharing tokens with", text or "(nothing)")
+        return
+    for turn in request or []:
+        _line(f"after ({turn['role']})", turn["content"])
+
+
+def _likelihood(target: dict[str, Any]) -> str:
+    if target["logprob_sum"] is None:
+        return f"error {target['error']}" if target["error"] else "not computed yet"
+    flags = f", {target['flags']}" if target["flags"] else ""
+    if target["tokens"] is None:
+        return f"released score {target['logprob_sum']:.6g}{flags}"
+    mean = f"{target['logprob_mean']:.4f} a token"
+    return f"{target['logprob_sum']:.4f} nats over {target['tokens']} tokens, {mean}{flags}"
 
 
 def _sample(sample: dict[str, Any]) -> None:

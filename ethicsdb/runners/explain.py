@@ -33,7 +33,8 @@ def explain(context: Context, run: str, item: str) -> Record:
         run, item, samples: for each asked-for sample its request, tries, answer, verdicts with labels, keys, and
         `nearest`: the stored answer to the same item, or to what stands in its place in another version, that differs
         in the fewest identity fields, with those fields; and `judges`: for each verdict's judge the nearest other
-        judge and the fields in which they differ.
+        judge and the fields in which they differ. Of a likelihood run, `targets`: the item's texts with their
+        likelihoods, flags and contexts.
 
     Raises:
         NotFoundError: no such run, or the item is not of it.
@@ -41,15 +42,20 @@ def explain(context: Context, run: str, item: str) -> Record:
     run_id = find_run(context, run)
     with context.reading() as connection:
         told = _records(connection, "why_run", {"run": run_id})[0]
-        rows = _records(connection, "why_items", {"run": run_id, "item": item.removeprefix(TAG)})
-        if not rows:
+        wanted = {"run": run_id, "item": item.removeprefix(TAG)}
+        rows = _records(connection, "why_items", wanted)
+        targets = _records(connection, "why_targets", wanted)
+        if not rows and not targets:
             raise NotFoundError(
                 f"Run {run} has no item `{item}`; give a row of the source file (1 is the first) or an item id."
             )
-        if len({row["item_id"] for row in rows}) > 1:
-            raise _ambiguous(run, item, rows)
+        if len({row["item_id"] for row in rows or targets}) > 1:
+            raise _ambiguous(run, item, rows or targets)
         samples = [_sample(connection, told, row) for row in rows]
-    return {"run": _spelled(told), "item": rows[0]["item_id"], "samples": samples}
+    for target in targets:
+        target["request"] = json.loads(target.pop("messages") or "null")
+    item_id = (rows or targets)[0]["item_id"]
+    return {"run": _spelled(told), "item": item_id, "samples": samples, "targets": targets}
 
 
 def _ambiguous(run: str, item: str, rows: list[Record]) -> NotFoundError:

@@ -1,6 +1,7 @@
 -- Every run, newest first, with what came of it: asked (n_expected) = answered + filtered + error + pending. Equal
--- requests are sent once, so that `requests`, which counts distinct ones that could be sent, may be below that.
-WITH counted AS (
+-- requests are sent once, so that `requests`, which counts distinct ones that could be sent, may be below that. Of a
+-- likelihood run, `answered` counts items whose texts are all scored, and `requests` distinct texts after contexts.
+WITH answered AS (
     SELECT
         run_item.run_id,
         count(*) FILTER (answer.status = 'completed') AS answered,
@@ -11,6 +12,26 @@ WITH counted AS (
     FROM run_item
     LEFT JOIN answer USING (response_key)
     GROUP BY run_item.run_id
+),
+target AS (
+    SELECT run_id, count(DISTINCT likelihood_key) FILTER (likelihood_key <> '') AS requests
+    FROM run_target
+    GROUP BY run_id
+),
+scored AS (
+    SELECT
+        run_id,
+        count(*) FILTER (outcome = 'scored') AS answered,
+        count(*) FILTER (outcome = 'error') AS error,
+        count(*) FILTER (reason = 'nothing_to_score') AS no_question
+    FROM item_outcome
+    JOIN target USING (run_id)
+    GROUP BY run_id
+),
+counted AS (
+    SELECT * FROM answered
+    UNION ALL
+    SELECT run_id, answered, 0, error, no_question, requests FROM scored JOIN target USING (run_id)
 )
 SELECT
     run.run_id,
