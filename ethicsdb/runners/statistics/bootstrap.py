@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ethicsdb.runners.statistics.intervals import Floats, Interval, Labels, group_codes
+from ethicsdb.runners.statistics.intervals import Floats, Interval, Labels, Numbers, group_codes
 from ethicsdb.schemas.quantiles import LEVEL
 
 __all__ = ["REPLICATES", "SEED", "cluster_bootstrap", "cluster_codes", "cluster_sums", "stratified_bootstrap"]
@@ -28,7 +28,7 @@ def cluster_codes(clusters: Labels) -> tuple[NDArray[np.intp], int]:
     return ranks[codes], len(known)
 
 
-def cluster_sums(columns: Sequence[Sequence[float]], codes: NDArray[np.intp]) -> Floats:
+def cluster_sums(columns: Sequence[Numbers], codes: NDArray[np.intp]) -> Floats:
     """Sums of each column over each cluster: one row a cluster and one column a column.
 
     `weights @ cluster_sums(...)` are then the columns' sums in each resample.
