@@ -235,7 +235,7 @@ def test_rate_chooses_by_the_clusters() -> None:
         "cr2_score",
         "cr2_t",
     ]
-    assert {*methods, "cluster_bootstrap"} == set(METHODS)
+    assert {*methods, "cluster_bootstrap", "stratified_bootstrap"} == set(METHODS)
 
 
 def test_order_and_names_of_clusters_do_not_matter() -> None:

@@ -44,7 +44,8 @@ METHODS = {
     "cr2_t": "cluster-robust (CR2) t interval with Satterthwaite degrees of freedom; values without bounds",
     "exact_clusters": "exact binomial bound on the number of clusters; all clusters have the same mean",
     "cluster_bootstrap": "percentile interval over 2,000 seeded resamples of whole clusters; numbers that are no mean",
-    "none": "no interval: one cluster only, or no spread at all in values without bounds",
+    "stratified_bootstrap": "percentile interval over 2,000 seeded resamples of units within each of several sets",
+    "none": "no interval: one cluster only, no spread at all in values without bounds, or the figure of a test",
 }
 """Stable names of the methods, as stored, with a sentence for each."""
 
