@@ -12,7 +12,9 @@ from ethicsdb.schemas.plausible import Line, template_fields
 __all__ = ["QUANTITIES", "LikelihoodAsk", "MeasureName"]
 
 Form = Literal["exchange", "choice", "sentences", "shared_tokens"]
-MeasureName = Literal["exchange", "choices", "human_votes", "opinion", "stereoset", "pairs"]
+MeasureName = Literal[
+    "exchange", "choices", "human_votes", "opinion", "stereoset", "preferences", "likelihood_differences"
+]  # fmt: skip
 
 # What each measure gives. A benchmark's metrics name these as their `quantity`.
 QUANTITIES: dict[MeasureName, tuple[str, ...]] = {
@@ -24,12 +26,12 @@ QUANTITIES: dict[MeasureName, tuple[str, ...]] = {
         "accuracy", "accuracy_ambig", "accuracy_disambig", "bias_ambig", "bias_disambig", "anti_rate_ambig",
         "anti_rate_disambig",
     ),
-    "human_votes": ("agreement", "agreement_clear", "auroc", "vote_error"),
+    "human_votes": ("agreement", "agreement_clear", "auroc", "mean_absolute_error"),
     "opinion": ("alignment",),
     "stereoset": ("lm_score", "stereotype_score", "icat"),
-    "pairs": (
-        "stereotype_preference", "preference_stereo", "preference_antistereo", "ties", "likelihood_difference",
-        "t_statistic", "p_value",
+    "preferences": ("stereotype_preference", "preference_stereo", "preference_antistereo", "ties"),
+    "likelihood_differences": (
+        "likelihood_difference", "t_statistic", "p_value", "perplexity_t_statistic", "perplexity_p_value",
     ),
 }  # fmt: skip
 

@@ -14,9 +14,14 @@ __all__ = ["VERSION", "measure_named"]
 VERSION = "measures-1"
 
 
+# Modules whose measures are called otherwise; the others are called as their module.
+_MODULES: dict[MeasureName, str] = {"preferences": "pairs", "likelihood_differences": "pairs"}
+
+
 def measure_named(name: MeasureName) -> Measure:
-    """The measure of a name: the function of that name in the module of that name in this room."""
+    """The measure of a name. Raises ValueError for a name that is none."""
     if name not in get_args(MeasureName):
         raise ValueError(f"no measure is called `{name}`")
-    found: Measure = getattr(import_module(f"ethicsdb.runners.measures.{name}"), name)
+    module = import_module(f"ethicsdb.runners.measures.{_MODULES.get(name, name)}")
+    found: Measure = getattr(module, name)
     return found

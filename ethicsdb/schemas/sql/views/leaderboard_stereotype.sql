@@ -2,4 +2,4 @@
 SELECT leaderboard.*
 FROM leaderboard
 JOIN benchmark ON benchmark.name = leaderboard.benchmark AND benchmark.major = leaderboard.major
-WHERE benchmark.declaration ->> '$.measure' IN ('stereoset', 'pairs')
+WHERE benchmark.declaration ->> '$.measure' IN ('stereoset', 'preferences', 'likelihood_differences')
