@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
     from ethicsdb.runners.generate import Generated
+    from ethicsdb.runners.imports.answers import ImportedAnswers
     from ethicsdb.runners.imports.common import Imported
     from ethicsdb.runners.judging import JudgedRun
     from ethicsdb.runners.likelihood_run import ScoredRun
@@ -84,6 +85,30 @@ class Registry:
         from ethicsdb.runners.imports.judge_outputs import JudgeOutputs, import_judge_outputs
 
         return import_judge_outputs(self.context, JudgeOutputs(Path(path), benchmark, judge, **more))
+
+    def import_answers(self, path: Path | str, *, benchmark: str, model: str, **more: Any) -> ImportedAnswers:
+        """Import a model's answers, and let the benchmark's first judge read them where it is one of rules.
+
+        Args:
+            more: the other fields of `AnswerSheet`: `revision`, `columns`, `partial`; see
+                `ethicsdb.runners.imports.answers`.
+        """
+        from ethicsdb.runners.imports.answers import AnswerSheet, import_answers
+
+        sheet = AnswerSheet(Path(path), benchmark, model, **more)
+        done = import_answers(self.context, sheet)
+        first = self.declarations.benchmark(benchmark.partition("@")[0]).judges[0]
+        if self.declarations.judge(first).model is None:
+            self.judge(done.run_id, judge=first)
+        return done
+
+    def import_sentence_scores(
+        self, path: Path | str, *, benchmark: str, model: str, revision: str | None = None
+    ) -> ImportedAnswers:
+        """Import released scores of sentences; see `ethicsdb.runners.imports.sentence_scores`."""
+        from ethicsdb.runners.imports.sentence_scores import SentenceScores, import_sentence_scores
+
+        return import_sentence_scores(self.context, SentenceScores(Path(path), benchmark, model, revision))
 
     def import_labels(
         self,
@@ -188,14 +213,19 @@ class Registry:
         from ethicsdb.runners.judging import check_can_ask, judge_run
         from ethicsdb.runners.models import judge_of, open_backend, resolve_model
         from ethicsdb.runners.runs import benchmark_of, find_run
+        from ethicsdb.runners.scores import score_run
 
         parts = judge_of(self.declarations, judge)
         run_id = find_run(self.context, run)
+        benchmark = benchmark_of(self.context, run_id)
         if parts.declaration.model is None:
-            return judge_run(self.context, run_id, parts, None)
-        check_can_ask(self.context, benchmark_of(self.context, run_id), parts)
-        with open_backend(resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
-            return judge_run(self.context, run_id, parts, backend)
+            judged = judge_run(self.context, run_id, parts, None)
+        else:
+            check_can_ask(self.context, benchmark, parts)
+            with open_backend(resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
+                judged = judge_run(self.context, run_id, parts, backend)
+        score_run(self.context, benchmark, run_id, parts.identity.fingerprint)
+        return judged
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run, newest first."""

@@ -30,7 +30,7 @@ COMMANDS = {
     "judge": ("judge", "Judge a run's stored answers, without asking its model."),
     "runs": ("runs", "List the runs, newest first."),
     "why": ("why", "Show what an item's number rests on."),
-    "import": ("import_", "Bring in judge outputs or people's labels made elsewhere."),
+    "import": ("import_", "Bring in judge outputs, people's labels, answers or scores made elsewhere."),
     "withdraw": ("withdraw", "Take a mistaken run, import of labels or judgement off the boards."),
     "leaderboard": ("leaderboard", "Show the board of a benchmark."),
     "agreement": ("agreement", "Show how judges agree with people."),

@@ -10,7 +10,7 @@ from ethicsdb.registry.declared import Declarations, Found, near
 from ethicsdb.schemas.declared import DatasetDeclaration, JudgeDeclaration
 from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.plausible import endpoint_fault
-from ethicsdb.schemas.rubrics import RefusalRubric, Rubric
+from ethicsdb.schemas.rubrics import ChoiceRubric, RefusalRubric, Rubric
 
 __all__ = ["dataset_faults", "field_faults", "payload_fields", "required_fields"]
 
@@ -109,7 +109,7 @@ def _language_faults(dataset: DatasetDeclaration) -> list[str]:
 
 
 def _judge_faults(judge: JudgeDeclaration, rubric: Rubric) -> Iterator[str]:
-    if isinstance(rubric, RefusalRubric):
+    if isinstance(rubric, (RefusalRubric, ChoiceRubric)):
         if judge.model is not None:
             yield f"model: the rubric `{judge.rubric}` is rules, which ask nobody; leave `model` out"
     elif judge.model is None:

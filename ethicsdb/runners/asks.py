@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any
 
 from ethicsdb.runners.likelihood.base import Context, Turn
-from ethicsdb.runners.render import fill
+from ethicsdb.runners.render import fill, shown_options
 from ethicsdb.schemas.asks import LikelihoodAsk
 
 __all__ = ["Exchange", "ItemAsk", "exchange_of", "item_ask"]
@@ -106,7 +106,7 @@ def _instructed(ask: LikelihoodAsk, turns: tuple[Turn, ...]) -> tuple[Turn, ...]
 
 def _question(ask: LikelihoodAsk, payload: Payload) -> str:
     """The template filled; a line whose fields are all empty is left out."""
-    values = {**payload, "options": "\n".join(f"- {option}" for option in payload["options"])}
+    values = shown_options(payload)
     lines = []
     for line in ask.template.split("\n"):
         names = [name for _, name, _, _ in Formatter().parse(line) if name is not None]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from string import Formatter
 from typing import Any
 
 from ethicsdb.schemas.declared import Prompt
 from ethicsdb.schemas.errors import DeclarationError
 
-__all__ = ["Messages", "fill", "render"]
+__all__ = ["Messages", "fill", "render", "shown_options"]
 
 Messages = list[dict[str, str]]
 
@@ -20,7 +22,16 @@ def render(prompt: Prompt, payload: dict[str, Any]) -> Messages:
         DeclarationError: the template names a field that the item does not have.
     """
     messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*messages, {"role": "user", "content": fill(prompt.template, payload)}]
+    return [*messages, {"role": "user", "content": fill(prompt.template, shown_options(payload))}]
+
+
+def shown_options(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload with its options, where it has any, as lines: `- option`."""
+    options = payload.get("options")
+    if options is None:
+        return dict(payload)
+    listed = json.loads(options) if isinstance(options, str) else options
+    return {**payload, "options": "\n".join(f"- {option}" for option in listed)}
 
 
 def fill(template: str, values: dict[str, Any]) -> str:

@@ -8,9 +8,21 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ethicsdb.schemas.plausible import Line, template_fields
 
-__all__ = ["Area", "ClassRubric", "NumberedRubric", "RefusalRubric", "Rubric", "RubricDeclaration", "attributes_of"]
+__all__ = [
+    "Area",
+    "ChoiceRubric",
+    "ClassRubric",
+    "NumberedRubric",
+    "RefusalRubric",
+    "Rubric",
+    "RubricDeclaration",
+    "attributes_of",
+]
 
 Language = Literal["en", "zh", "ru"]
+
+
+MOST_OPTIONS = 26  # whose indexes are named as values of the label `choice`
 
 
 class _Part(BaseModel):
@@ -108,6 +120,16 @@ class RefusalRubric(_Part):
     languages: list[Language] = Field(min_length=1, description="for people: the rules know all three at once")
 
 
+class ChoiceRubric(_Part):
+    """Rules that tell which of an item's options an answer is, or names alone; nobody is asked.
+
+    Labels: choice (the option's index from 0 on, or none) and refusal (yes | no). An answer that refuses chose none;
+    any other that names no option, or several, is unparsable.
+    """
+
+    form: Literal["choice"]
+
+
 def _check_prompt(prompt: str | None, listed: str) -> None:
     """A prompt that leaves out what is to be judged would be judged all the same."""
     if prompt is None:
@@ -118,7 +140,7 @@ def _check_prompt(prompt: str | None, listed: str) -> None:
             raise ValueError(f"the prompt holds no {field}, so the judge would not see it")
 
 
-Rubric = Annotated[NumberedRubric | ClassRubric | RefusalRubric, Field(discriminator="form")]
+Rubric = Annotated[NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric, Field(discriminator="form")]
 
 
 class RubricDeclaration(_Part):
@@ -132,7 +154,7 @@ class RubricDeclaration(_Part):
     rubric: Rubric
 
 
-def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric) -> dict[str, list[str]]:
+def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric) -> dict[str, list[str]]:
     """The labels that a rubric's verdicts can give: attribute: its possible values.
 
     A metric over another attribute, or over other values of it, has no number under a judge with this rubric.
@@ -141,6 +163,8 @@ def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric) -> dict[
         return {"safety": ["safe", "unsafe"], "refusal": ["yes", "no"], "safety_published": ["safe", "unsafe"]}
     if isinstance(rubric, RefusalRubric):
         return {"refusal": ["yes", "no"], "manner": ["refusal", "partial", "compliance", "empty"]}
+    if isinstance(rubric, ChoiceRubric):
+        return {"choice": [*map(str, range(MOST_OPTIONS)), "none"], "refusal": ["yes", "no"]}
     reported = sorted(set(rubric.recode.values()) if rubric.recode else set(rubric.classes))
     found = {rubric.attribute: [str(each) for each in reported], "safety": ["safe", "unsafe"]}
     if rubric.recode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -77,9 +78,13 @@ def open_target(context: Context, name: str) -> Target:
 
 
 def run_records(
-    target: Target, model: Identity, file_sha256: str, n_expected: int, role: str
+    target: Target, model: Identity, file_sha256: str, n_expected: int, role: str, drawn: str | None = None
 ) -> tuple[str, list[Batch]]:
-    """A run's identity and the catalog rows that an imported run brings."""
+    """A run's identity and the catalog rows that an imported run brings.
+
+    Args:
+        drawn: fingerprint of the rows where they are not all, so that runs of other rows do not share a rank.
+    """
     prompt = prompt_identity(target.benchmark.prompt)
     keys = {"prompt": prompt.fingerprint, "sampling": NOT_ASKED_HERE, "file": file_sha256}
     version = (target.version.version, target.version.fingerprint)
@@ -92,7 +97,8 @@ def run_records(
         "version": target.version.version,
         "model_fingerprint": model.fingerprint,
         "prompt_fingerprint": prompt.fingerprint,
-        "sampling": NOT_ASKED_HERE,
+        "sampling": NOT_ASKED_HERE if drawn is None else json.dumps({"imported": True, "rows": drawn}),
+        "item_limit": None if drawn is None else n_expected,
         "n_expected": n_expected,
         "role": role,
         "source": "import",

@@ -9,6 +9,7 @@ SELECT
         CASE identity ->> '$.rubric.form'
             WHEN 'numbered' THEN ['safety', 'refusal', 'safety_published']
             WHEN 'refusal_rules' THEN ['refusal', 'manner']
+            WHEN 'choice' THEN ['choice', 'refusal']
             WHEN 'classes' THEN list_concat(
                 [identity ->> '$.rubric.attribute', 'safety'],
                 CASE WHEN json_type(identity, '$.rubric.recode') = 'OBJECT'
