@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -31,6 +31,7 @@ from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 
 __all__ = ["ScoredRun", "score_likelihoods"]
 
+TOGETHER = 32  # texts of one request
 SYNC_EVERY = 0.5  # seconds between fsyncs: what a power cut, not a kill, could lose
 STOPPED = "Stopped; every likelihood that was computed is kept, and the same command goes on from here."
 
@@ -201,7 +202,7 @@ def _record_run(
     stage.context.catch_up()
 
 
-def _missing(context: Context, wanted: Iterator[_Wanted] | Any) -> dict[str, _Wanted]:
+def _missing(context: Context, wanted: Iterable[_Wanted]) -> dict[str, _Wanted]:
     distinct = {each.key: each for each in wanted}
     with context.reading() as connection:
         rows = connection.execute(read_sql("likelihoods_known"), {"keys": list(distinct)}).fetchall()
@@ -211,9 +212,7 @@ def _missing(context: Context, wanted: Iterator[_Wanted] | Any) -> dict[str, _Wa
 
 def _score(stage: Stage, backend: LocalBackend, missing: Mapping[str, _Wanted], total: int, name: str) -> None:
     """Compute what is missing, by contexts, and write every batch before the next."""
-    groups: dict[str, list[_Wanted]] = {}
-    for each in missing.values():
-        groups.setdefault(each.request_hash, []).append(each)
+    groups = _groups(missing.values())
     writer = _Writer(stage.journal, backend.identity.fingerprint, groups)
     with Progress(f"{name} likelihoods", total, before=total - len(missing)) as progress:
         if not missing:
@@ -231,13 +230,28 @@ def _score(stage: Stage, backend: LocalBackend, missing: Mapping[str, _Wanted], 
             stage.journal.sync()
 
 
+def _groups(wanted: Iterable[_Wanted]) -> dict[str, list[_Wanted]]:
+    """Texts that share a context, so that it is read once; by a name for each group.
+
+    A group ends after `TOGETHER` texts: all sentences without a context share the empty one, and what is scored is
+    kept only when its group is done.
+    """
+    counts: Counter[str] = Counter()
+    groups: dict[str, list[_Wanted]] = {}
+    for each in wanted:
+        number = counts[each.request_hash] // TOGETHER
+        counts[each.request_hash] += 1
+        groups.setdefault(f"{each.request_hash}/{number}", []).append(each)
+    return groups
+
+
 def _requests(groups: Mapping[str, Sequence[_Wanted]]) -> Iterator[Request]:
-    for request_hash, members in groups.items():
+    for name, members in groups.items():
         first = members[0]
-        yield Request(request_hash, first.ask.context, tuple(each.text for each in members), first.beside)
+        yield Request(name, first.ask.context, tuple(each.text for each in members), first.beside)
 
 
-def _texts(wanted: Any) -> Iterator[Batch]:
+def _texts(wanted: Iterable[_Wanted]) -> Iterator[Batch]:
     """Contexts and targets, once each."""
     contexts: dict[str, dict[str, Any]] = {}
     texts: dict[str, dict[str, Any]] = {}
