@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import wasserstein_distance
 from support import DECLARATIONS, changed, declare, opened, rows_of
 
 from ethicsdb import Registry
 from ethicsdb.builders.readers.people import GROUPS, MIN_PEOPLE
 from ethicsdb.registry.declared import load_declarations
+from ethicsdb.registry.items import item_rows
+from ethicsdb.registry.versions import find_version
+from ethicsdb.runners.measures.base import Observed
+from ethicsdb.runners.measures.opinion import opinion
 from ethicsdb.schemas.errors import SourceError
 
 SAMPLE = Path(str(files("ethicsdb.builders").joinpath("samples", "opinionqa")))
@@ -149,6 +154,28 @@ def test_a_share_stands_at_its_option(sample: Registry) -> None:
     found = rows_of(sample, query)
     assert len(found) == 6
     assert all(shares and positions and answer is not None for shares, positions, answer in found)
+
+
+def test_the_measure_of_alignment_reads_what_is_stored(sample: Registry) -> None:
+    """A model that always gives the last option, by SciPy's distance over the furthest one, as the authors divide."""
+    with sample.context.reading() as connection:
+        rows = item_rows(connection, find_version(sample.context, "sample_opinionqa"), "choice_question")
+    payloads = [row.decoded("choice_question") for row in rows]
+    expected = []
+    for payload in payloads:
+        places = [place for place in payload["details"]["ordinal"] if place is not None]
+        if payload["distribution"] and len(set(places)) > 1:
+            people = payload["distribution"][: len(places)]
+            last = [0.0] * (len(places) - 1) + [1.0]
+            expected.append(1 - wasserstein_distance(places, places, last, people) / (max(places) - min(places)))
+    observed = [
+        Observed(row.group_id, payload, choice=sum(place is not None for place in payload["details"]["ordinal"]) - 1)
+        for row, payload in zip(rows, payloads, strict=True)
+    ]
+    [number] = opinion(observed, "mean")
+    assert (number.n, number.n_expected) == (len(expected), len(expected)) == (4, 4)
+    assert number.estimate is not None
+    assert number.estimate.value == pytest.approx(sum(expected) / len(expected), abs=1e-12)
 
 
 # ---- One wave at a time.
