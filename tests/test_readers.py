@@ -36,7 +36,14 @@ SAMPLES: dict[str, tuple[int, int, int, dict[str, int]]] = {
          "not_utf8": 1},
     ),
     "sample_toxigen": (12, 10, 10, {"literal_newline": 2, "joined_dash": 1, "backslash": 1, "duplicate": 2}),
+    "sample_toxigen_train": (10, 9, 5, {"literal_newline": 1, "bytes_literal": 1, "duplicate": 1}),
+    "sample_toxigen_annotated": (6, 6, 6, {}),
     "sample_eagle": (14, 14, 10, {"other_spelling": 1}),
+    "sample_opinionqa": (
+        8, 8, 8,
+        {"missing_weight": 2, "small_group": 6, "no_order": 1, "no_ordinal": 1, "nobody_answered": 1,
+         "unknown_option": 2, "no_responses": 1},
+    ),
 }  # fmt: skip
 LICENCES = {
     "bbq": ("CC BY 4.0", True),
@@ -47,6 +54,9 @@ LICENCES = {
     "redditbias_pairs": ("MIT", True),
     "sent_bias": ("CC BY-NC 4.0", True),
     "toxigen_prompts": ("MIT", True),
+    "toxigen_train": ("MIT", False),
+    "toxigen_annotated": ("MIT", False),
+    "opinionqa": ("none stated", False),
     "eagle": ("none known", False),
     "eagle_full": ("none known", False),
 }
@@ -98,7 +108,8 @@ def test_every_row_comes_back_with_its_main_text(samples: Registry) -> None:
 
 def test_labels_of_utterances_are_slices(samples: Registry) -> None:
     query = """
-        SELECT slice_value, count(*) FROM item_slice JOIN conversation USING (item_id) WHERE slice = 'label' GROUP BY 1
+        SELECT slice_value, count(*) FROM item_slice JOIN item USING (item_id)
+        WHERE slice = 'label' AND dataset = 'sample_eagle' GROUP BY 1
     """
     assert dict(rows_of(samples, query)) == {
         "social bias": 3, "opinion bias": 3, "toxic language": 2, "morality": 3, "neutral": 2,

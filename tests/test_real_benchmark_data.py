@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -190,6 +192,28 @@ def test_redditbias_labels_stay_as_they_are(registry: Registry) -> None:
         WHERE source_file = '{odd["source_file"]}' AND source_row = {odd["source_row"]}
     """
     assert [text[-6:] for (text,) in rows_of(registry, query)] == ["that\u2019s"]
+
+
+@pytest.mark.usefixtures("built")
+def test_redditbias_report_names_every_label_that_is_not_clean(registry: Registry, real_data: Path) -> None:
+    dirty: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    for path in sorted((real_data / "redditbias").rglob("*annotated.csv")):
+        text = path.read_bytes().decode("mac_roman" if "jews" in path.name else "utf-8-sig")
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=1):
+            for column in ("bias_sent", "bias_phrase"):
+                if row[column] not in ("0", "1"):
+                    dirty.setdefault((path.name, column), set()).add((number, row[column]))
+    columns = {"label": "bias_sent", "phrase_label": "bias_phrase"}
+    told: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    for entry in registry.build_report("redditbias"):
+        if entry["code"] in ("unknown_value", "other_spelling", "blank_label"):
+            value = "" if entry["code"] == "blank_label" else entry["detail"].split("`")[1]
+            column = columns.get(entry["field"], entry["field"])
+            told.setdefault((entry["source_file"], column), set()).add((entry["source_row"], value))
+    assert told == dirty
+    assert Counter(value for found in dirty.values() for _, value in found if value) == {
+        "2": 48, "biased?": 8, "re-state": 7, "question": 5, "1 - context needed": 1, "toxic-unrelated": 1, "fact?": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("built")

@@ -360,7 +360,6 @@ def test_what_a_file_looks_like_instead(tmp_path: Path, form: str, content: str,
     [
         (b"PK\x03\x04\x14\x00\x06", "an Excel workbook or another ZIP archive; save it as CSV, TSV, JSON lines"),
         (gzip.compress(b"id\n1\n", mtime=0), "a gzip file; let its name end in .gz"),
-        (b"PAR1\x15\x04", "a Parquet file; save it as CSV"),
         (b"<!DOCTYPE html>\n<html></html>", "a web page or XML"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer in place of the file;"),
         (json.dumps([{"data": 1}], indent=1).encode(), "JSON (one list of objects)"),

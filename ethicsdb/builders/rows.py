@@ -208,4 +208,6 @@ def _variant(dataset: DatasetDeclaration, row: SourceRow) -> str | None:
 
 def item_id(dataset: DatasetDeclaration, payload: dict[str, Any]) -> str:
     """Content address of an item: equal payloads of one data set are one item."""
-    return fingerprint({"kind": dataset.schema_, "dataset": dataset.name, "payload": payload})
+    later = ITEM_KINDS[dataset.schema_].later
+    kept = {name: value for name, value in payload.items() if value is not None or name not in later}
+    return fingerprint({"kind": dataset.schema_, "dataset": dataset.name, "payload": kept})

@@ -11,10 +11,12 @@ from ethicsdb.builders.readers.base import OUTCOME, Note, Reader, SourceFile, So
 from ethicsdb.builders.readers.bbq import read_bbq
 from ethicsdb.builders.readers.eagle import read_eagle
 from ethicsdb.builders.readers.moca import read_moca
+from ethicsdb.builders.readers.opinionqa import read_opinionqa
 from ethicsdb.builders.readers.pairs import read_crows_pairs, read_reddit_pairs, read_stereoset
 from ethicsdb.builders.readers.prompts import read_toxigen
 from ethicsdb.builders.readers.redditbias import read_redditbias
 from ethicsdb.builders.readers.tables import read_table
+from ethicsdb.builders.readers.toxigen import read_toxigen_annotated, read_toxigen_generations
 from ethicsdb.registry.files import looks_like, read_bytes
 from ethicsdb.schemas.declared import DatasetDeclaration, ReaderName, Source
 from ethicsdb.schemas.errors import SourceError
@@ -31,10 +33,13 @@ READERS: dict[ReaderName, Reader] = {
     "crows_pairs": read_crows_pairs,
     "eagle": read_eagle,
     "moca": read_moca,
+    "opinionqa": read_opinionqa,
     "redditbias": read_redditbias,
     "redditbias_pairs": read_reddit_pairs,
     "stereoset": read_stereoset,
     "toxigen": read_toxigen,
+    "toxigen_annotated": read_toxigen_annotated,
+    "toxigen_generations": read_toxigen_generations,
 }
 
 
@@ -107,7 +112,7 @@ def read_rows(file: SourceFile, needed: Sequence[str]) -> Iterator[SourceRow]:
     try:
         yield from _rows(file, needed)
     except SourceError as error:
-        form = None if file.source.reader else file.form
+        form = None if file.source.reader and file.form != "parquet" else file.form
         look = looks_like(read_bytes(file.path, OUTCOME), form)
         if look is None:
             raise

@@ -24,7 +24,6 @@ _KINDS = (
     (b"BZh", "a bzip2 file", "unpack it"),
     (b"\xfd7zXZ", "an xz file", "unpack it"),
     (b"\x28\xb5\x2f\xfd", "a zstd file", "unpack it"),
-    (b"PAR1", "a Parquet file", _SAVE),
     (b"%PDF", "a PDF", _SAVE),
     (b"SQLite format 3", "an SQLite database", _SAVE),
     (b"version https://git-lfs", "a Git LFS pointer in place of the file", "`git lfs pull` fetches it"),
@@ -64,6 +63,8 @@ def looks_like(raw: bytes, form: Format | None) -> Look | None:
     Args:
         form: what it was read as; None where a reader of its own read it.
     """
+    if raw.startswith(b"PAR1"):
+        return None if form == "parquet" else Look("a Parquet file", _SAVE if form is None else "", "parquet")
     start = raw.removeprefix(b"\xef\xbb\xbf").lstrip()
     for mark, words, advice in _KINDS:
         if start.startswith(mark):

@@ -30,10 +30,18 @@ def ideal_of_metric(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("ALTER TABLE metric ADD COLUMN IF NOT EXISTS ideal DOUBLE")
 
 
+def conversation_details(connection: duckdb.DuckDBPyConnection) -> None:
+    """What a source says beyond an utterance's labels, or of a labelled text."""
+    connection.execute("ALTER TABLE conversation ADD COLUMN IF NOT EXISTS target_group VARCHAR")
+    connection.execute("ALTER TABLE conversation ADD COLUMN IF NOT EXISTS details VARCHAR")
+    connection.execute("ALTER TABLE labelled_text ADD COLUMN IF NOT EXISTS details VARCHAR")
+
+
 # Named steps, oldest first. A step that changes an existing table goes here; new tables and views need none.
 MIGRATIONS: tuple[tuple[str, Callable[[duckdb.DuckDBPyConnection], None]], ...] = (
     ("first_tables", first_tables),
     ("ideal_of_metric", ideal_of_metric),
+    ("conversation_details", conversation_details),
 )
 
 

@@ -1,4 +1,4 @@
-"""Rows of a plain table (delimited text, JSON lines, a JSON list of objects), read strictly or refused by place."""
+"""Rows of a plain table (delimited text, JSON lines, a JSON list, Parquet), read strictly or refused by place."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ethicsdb.registry.tabular import read_delimited
+from ethicsdb.registry.tabular import decode, read_delimited
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.formats import Format
 
 __all__ = ["object_of", "objects", "parsed", "read_records"]
 
 
-def read_records(name: str, text: str, form: Format, outcome: str) -> Iterator[dict[str, Any]]:
+def read_records(
+    name: str, raw: bytes, form: Format, outcome: str, encoding: str = "utf-8"
+) -> Iterator[dict[str, Any]]:
     """Rows of a table in order, as values by column name; cells of delimited text are texts.
 
     Args:
         name: the file's name, for messages.
         outcome: what a fault means: "Nothing was loaded."
+        encoding: of the text; Parquet has its own.
 
     Raises:
-        SourceError: the text is not of that format.
+        SourceError: the bytes are not of that format or encoding.
     """
+    if form == "parquet":
+        return _parquet(name, raw, outcome)
+    text = decode(name, raw, encoding, outcome)
     if form in ("csv", "tsv"):
         return read_delimited(name, text, "\t" if form == "tsv" else ",", outcome)
     return objects(name, text, outcome) if form == "jsonl" else _listed(name, text, outcome)
@@ -43,6 +49,22 @@ def _listed(name: str, text: str, outcome: str) -> Iterator[dict[str, Any]]:
         raise SourceError(f"{name}: expected a JSON list of objects, found {type(value).__name__}. {outcome}")
     for number, row in enumerate(value, start=1):
         yield object_of(f"{name}, row {number}", row, outcome)
+
+
+def _parquet(name: str, raw: bytes, outcome: str) -> Iterator[dict[str, Any]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw))
+        columns = file.schema_arrow.names
+        doubled = [column for column in columns if columns.count(column) > 1]
+        if doubled:
+            raise SourceError(f"{name}: column `{doubled[0]}` stands twice; rename one. {outcome}")
+        for batch in file.iter_batches():
+            yield from batch.to_pylist()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise SourceError(f"{name}: not readable Parquet ({' '.join(str(error).split())}). {outcome}") from error
 
 
 def object_of(where: str, value: Any, outcome: str) -> dict[str, Any]:

@@ -18,10 +18,13 @@ ReaderName = Literal[
     "crows_pairs",
     "eagle",
     "moca",
+    "opinionqa",
     "redditbias",
     "redditbias_pairs",
     "stereoset",
     "toxigen",
+    "toxigen_annotated",
+    "toxigen_generations",
 ]
 NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]

@@ -7,14 +7,22 @@ from typing import Literal
 
 __all__ = ["FORMAT_WORDS", "Format", "format_of", "plain_name"]
 
-Format = Literal["csv", "tsv", "jsonl", "json"]
+Format = Literal["csv", "tsv", "jsonl", "json", "parquet"]
 FORMAT_WORDS: dict[Format, str] = {
     "csv": "CSV (comma-separated text)",
     "tsv": "TSV (tab-separated text)",
     "jsonl": "JSON lines (an object a line)",
     "json": "JSON (one list of objects)",
+    "parquet": "Parquet",
 }
-_ENDINGS: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
+_ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+}
 
 
 def plain_name(name: str) -> str:

@@ -1,7 +1,8 @@
 """Item kinds: the payload tables, joined to `item` on item_id. A new kind is a class here.
 
 The first field named in `exact` is a kind's main text. Lists and objects are JSON text, and named in `encoded`; indexes
-count from 0.
+count from 0. Fields named in `later` came to a kind after its first items: where they are empty, an item keeps the id
+that it had.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class SafetyQuestion(Fact, table=True):
 
 
 class ChoiceQuestion(Fact, table=True):
-    """A question with given options (BBQ, MoCa), and what is known of the options and of people's choices."""
+    """A question with given options (BBQ, MoCa, OpinionQA), and what is known of them and of people's choices."""
 
     __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
     __tablename__ = "choice_question"
@@ -60,11 +61,12 @@ class ChoiceQuestion(Fact, table=True):
     language: str
     options: str  # JSON list of texts
     answer: int | None = None  # index of the right option, or of the one that most people chose
-    distribution: str | None = None  # JSON list: the share of people that chose each option
+    # JSON list: the share of people that chose each option; null for options that refuse to answer (OpinionQA).
+    distribution: str | None = None
     votes: str | None = None  # JSON list: a person's choice each, as an index
     category: str | None = None
     subcategory: str | None = None
-    template: str | None = None  # the template within its category from which the question was made
+    template: str | None = None  # the template within its category from which the question was made; a survey's key
     condition: str | None = None  # BBQ: ambig | disambig; MoCa: ambiguous | clear, by people's votes
     polarity: str | None = None  # neg | nonneg: whether the question asks for something bad
     # Index of the option that bias would choose: the stereotyped group where polarity is neg, the other where nonneg.
@@ -128,13 +130,14 @@ class AssociationTest(Fact, table=True):
 
 
 class Conversation(Fact, table=True):
-    """What a system said in a conversation, after what, and why it is unethical (Eagle)."""
+    """What a system said in a conversation, after what, and why it is unethical (Eagle, ToxiGen's generations)."""
 
     __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("output",)
-    encoded: ClassVar = ("context", "labels")
+    encoded: ClassVar = ("context", "labels", "details")
+    later: ClassVar = ("target_group", "details")
 
     item_id: str
     output: str | None = None
@@ -145,6 +148,8 @@ class Conversation(Fact, table=True):
     conversation_id: str
     conversation_num: int | None = None
     utterance_num: int | None = None
+    target_group: str | None = None  # the group that it is about (ToxiGen)
+    details: str | None = None  # JSON object: what else the source says
 
 
 class TextPrompt(Fact, table=True):
@@ -165,13 +170,15 @@ class TextPrompt(Fact, table=True):
 
 
 class LabelledText(Fact, table=True):
-    """A text that people labelled, and the phrase in it that the label is about (RedditBias)."""
+    """A text that people labelled, and the phrase in it that the label is about (RedditBias, ToxiGen)."""
 
     __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
     __tablename__ = "labelled_text"
     content_key: ClassVar = ("item_id",)
     shared: ClassVar = True
     exact: ClassVar = ("text", "phrase")
+    encoded: ClassVar = ("details",)
+    later: ClassVar = ("details",)
 
     item_id: str
     text: str | None = None
@@ -184,6 +191,7 @@ class LabelledText(Fact, table=True):
     label: str | None = None  # of the whole text; NULL where nobody labelled it
     phrase_label: str | None = None
     in_window: str | None = None  # true | false: the attribute's word stands near the group's
+    details: str | None = None  # JSON object: what else the source says, such as people's ratings
 
 
 ITEM_KINDS: dict[str, type[Fact]] = {

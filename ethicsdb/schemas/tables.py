@@ -27,3 +27,5 @@ class Fact(SQLModel):
     exact: ClassVar[tuple[str, ...]] = ()
     # Text columns that hold JSON: a list or an object.
     encoded: ClassVar[tuple[str, ...]] = ()
+    # Fields of an item kind that are no part of an item's content key while they are empty.
+    later: ClassVar[tuple[str, ...]] = ()

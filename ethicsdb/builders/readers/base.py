@@ -31,6 +31,7 @@ __all__ = [
     "object_of",
     "objects",
     "parsed",
+    "records_of",
     "text_of",
 ]
 
@@ -81,7 +82,18 @@ Reader = Callable[[SourceFile], Iterator[SourceRow]]
 
 def text_of(file: SourceFile) -> str:
     """The text of a source's file in its declared encoding. Raises SourceError where it is not of that encoding."""
+    if file.form == "parquet":
+        raise SourceError(
+            f"{file.path.name}: the reader `{file.source.reader}` reads no Parquet; save it as the text that was "
+            f"published. {OUTCOME}"
+        )
     return decode(file.path.name, read_bytes(file.path, OUTCOME), file.source.encoding, OUTCOME)
+
+
+def records_of(file: SourceFile) -> Iterator[dict[str, Any]]:
+    """Rows of a source's file in its plain format, as values by column. Raises SourceError."""
+    raw = read_bytes(file.path, OUTCOME)
+    return records.read_records(file.path.name, raw, file.form, OUTCOME, file.source.encoding)
 
 
 def parsed(where: str, text: str) -> Any:

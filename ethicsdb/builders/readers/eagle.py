@@ -15,9 +15,9 @@ from ethicsdb.builders.readers.base import (
     literal,
     object_of,
     parsed,
+    records_of,
     text_of,
 )
-from ethicsdb.registry.tabular import read_delimited
 from ethicsdb.schemas.errors import SourceError
 
 __all__ = ["LABELS", "read_eagle"]
@@ -30,7 +30,7 @@ ROLES = ("gpt", "human")
 
 
 def read_eagle(file: SourceFile) -> Iterator[SourceRow]:
-    """Utterances of a file in the columns of the Hub (CSV or JSON lines), or of the older positional JSON lines.
+    """Utterances in the columns of the Hub (CSV, Parquet or JSON lines), or of the older positional JSON lines.
 
     Cells: `id` (original id/conversation/utterance), `original_id`, `conversation_num`, `utterance_num`, `language`,
     `labels` (JSON list, in the order of the four classes and neutral), `context` (JSON list of {role, content}; role
@@ -46,10 +46,10 @@ def read_eagle(file: SourceFile) -> Iterator[SourceRow]:
 
 
 def _records(file: SourceFile) -> Iterator[dict[str, Any]]:
-    name, text = file.path.name, text_of(file)
-    if file.form == "csv":
-        yield from read_delimited(name, text, ",", OUTCOME)
+    if file.form in ("csv", "tsv", "parquet"):
+        yield from records_of(file)
         return
+    name, text = file.path.name, text_of(file)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _record(f"{name}, line {number}", line)

@@ -1,11 +1,10 @@
-"""The plain formats: delimited text, JSON lines, a JSON list of objects."""
+"""The plain formats: delimited text, JSON lines, a JSON list of objects, Parquet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ethicsdb.builders.readers.base import OUTCOME, SourceFile, SourceRow, text_of
-from ethicsdb.registry.records import read_records
+from ethicsdb.builders.readers.base import SourceFile, SourceRow, records_of
 
 __all__ = ["read_table"]
 
@@ -13,5 +12,5 @@ __all__ = ["read_table"]
 def read_table(file: SourceFile) -> Iterator[SourceRow]:
     """Rows of a file in its format, as they are."""
     name = file.path.name
-    for number, cells in enumerate(read_records(name, text_of(file), file.form, OUTCOME), start=1):
+    for number, cells in enumerate(records_of(file), start=1):
         yield SourceRow(name, number, cells)

@@ -9,7 +9,6 @@ from pathlib import Path
 from ethicsdb.registry.files import looks_like, read_bytes
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.records import read_records
-from ethicsdb.registry.tabular import decode
 from ethicsdb.runners.imports.common import OUTCOME, Target
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.formats import FORMAT_WORDS, Format, format_of
@@ -85,8 +84,7 @@ def read_sheet(sheet: LabelSheet, columns: dict[str, str], target: Target) -> li
 def _cells(sheet: LabelSheet, columns: dict[str, str], form: Format) -> list[dict[str, str]]:
     """The sheet's rows, with texts in the columns that are used."""
     file = sheet.path.name
-    text = decode(file, read_bytes(sheet.path, OUTCOME), "utf-8", OUTCOME)
-    records = list(read_records(file, text, form, OUTCOME))
+    records = list(read_records(file, read_bytes(sheet.path, OUTCOME), form, OUTCOME))
     if not records:
         raise SourceError(f"{file}: there are no rows in it. {OUTCOME}")
     needed = [*REQUIRED, *(name for name in sheet.columns if name not in REQUIRED)]
@@ -94,7 +92,7 @@ def _cells(sheet: LabelSheet, columns: dict[str, str], form: Format) -> list[dic
         for name in needed:
             if columns[name] not in record:
                 have = ", ".join(f"`{column}`" for column in record)
-                where = file if form in ("csv", "tsv") else f"{file}, row {number}"
+                where = file if form in ("csv", "tsv", "parquet") else f"{file}, row {number}"
                 raise SourceError(
                     f"{where}: column `{columns[name]}` is missing; the file has {have}. "
                     f"Say which it is: --map {name}=COLUMN. {OUTCOME}"

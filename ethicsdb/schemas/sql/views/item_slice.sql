@@ -24,7 +24,11 @@ FROM (
 UNION ALL
 SELECT item_id, 'label', unnest(from_json(labels, '["VARCHAR"]')) FROM conversation
 UNION ALL
-SELECT item_id, 'language', language FROM conversation WHERE language IS NOT NULL
+FROM (
+    UNPIVOT (SELECT item_id, target_group, language FROM conversation)
+    ON target_group, language
+    INTO NAME slice VALUE slice_value
+)
 UNION ALL
 FROM (
     UNPIVOT (SELECT item_id, target_group, label, language FROM text_prompt)
