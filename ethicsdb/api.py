@@ -70,6 +70,16 @@ class Registry:
         self.declarations.dataset(dataset)
         return find_versions(self.context, dataset) if self.context.has_database() else []
 
+    def lengths(self, dataset: str, tokenizer: str) -> list[dict[str, Any]]:
+        """Instances per label of a version of conversations, and their mean lengths in a tokenizer's tokens.
+
+        Args:
+            tokenizer: `words`, `characters`, a folder, or ID@REVISION of the Hub.
+        """
+        from ethicsdb.builders.token_counts import keep_token_counts
+
+        return keep_token_counts(self.context, dataset, tokenizer)
+
     def diff(self, before: str, after: str) -> list[Change]:
         """Rows added, removed and changed between two versions (`NAME@v1`, `NAME@v2`)."""
         from ethicsdb.registry.versions import diff

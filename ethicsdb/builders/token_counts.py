@@ -13,15 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ethicsdb.registry.items import ItemRow
-from ethicsdb.schemas.errors import ModelError
+from ethicsdb.registry.context import Context
+from ethicsdb.registry.items import ItemRow, item_rows
+from ethicsdb.registry.journal import batches
+from ethicsdb.registry.versions import read_sql, version_in
+from ethicsdb.runners.stage import open_stage
+from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.fingerprint import fingerprint, sha256_file
 from ethicsdb.schemas.text import storable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Counter", "TokenCount", "count_tokens", "open_counter"]
+__all__ = ["Counter", "TokenCount", "count_tokens", "keep_token_counts", "open_counter"]
 
 BATCH = 512  # items that are counted in one call of a tokenizer
 # Files that make a tokenizer what it is; templates of chats do not change what a text's tokens are.
@@ -104,6 +108,45 @@ def count_tokens(rows: Iterable[ItemRow], counter: Counter) -> Iterator[TokenCou
         for row, turns, whole, output in zip(some, contexts, sums, outputs, strict=True):
             said = None if output is None else next(counts)
             yield TokenCount(counter.fingerprint, row.item_id, whole, said, len(turns) + 1)
+
+
+def keep_token_counts(context: Context, dataset: str, name: str) -> list[dict[str, Any]]:
+    """Count a version's conversations in a tokenizer's tokens, and give Table 1 of it (view `conversation_lengths`).
+
+    Items that were counted before, in whatever version, are not counted again.
+
+    Args:
+        dataset: `NAME` for the newest version, or `NAME@v1`.
+        name: of the tokenizer, see `open_counter`.
+
+    Raises:
+        NotFoundError: no such version.
+        DeclarationError: its items are no conversations.
+        ModelError: there is no such tokenizer.
+    """
+    kind = context.declarations.dataset(dataset.partition("@")[0]).schema_
+    if kind != "conversation":
+        raise DeclarationError(f"{dataset} holds items of kind {kind}; lengths are counted of conversations.")
+    counter = open_counter(name)
+    with open_stage(context, "tokens", dataset.partition("@")[0], ["tokens", counter.fingerprint]) as stage:
+        with context.reading() as connection:
+            version = version_in(connection, context.declarations, dataset)
+            query = "SELECT item_id FROM token_count WHERE tokenizer_fingerprint = ?"
+            known = {row[0] for row in connection.execute(query, [counter.fingerprint]).fetchall()}
+            rows = [row for row in item_rows(connection, version, kind) if row.item_id not in known]
+        records = [
+            {"tokenizer": counter.name, "tokenizer_fingerprint": each.tokenizer, "item_id": each.item_id,
+             "context_tokens": each.context_tokens, "output_tokens": each.output_tokens, "turns": each.turns}
+            for each in count_tokens(rows, counter)
+        ]  # fmt: skip
+        stage.journal.append(batches("token_count", records))
+    with context.reading() as connection:
+        found = connection.execute(
+            read_sql("conversation_lengths"),
+            {"dataset": version.dataset, "version": version.version, "tokenizer": counter.fingerprint},
+        )
+        names = [column[0] for column in found.description or []]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def _lengths(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[int]:

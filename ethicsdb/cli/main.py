@@ -26,6 +26,7 @@ COMMANDS = {
     "versions": ("versions", "List the versions of a data set."),
     "diff": ("diff", "Show the rows that differ between two versions."),
     "report": ("report", "Show why rows of a version were dropped, mended or look odd."),
+    "lengths": ("lengths", "Count the instances and lengths of conversations."),
     "run": ("run", "Put a benchmark to a model."),
     "judge": ("judge", "Judge a run's stored answers, without asking its model."),
     "runs": ("runs", "List the runs, newest first."),

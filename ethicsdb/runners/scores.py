@@ -13,7 +13,7 @@ from ethicsdb.registry.journal import batches
 from ethicsdb.registry.versions import read_sql, version_in
 from ethicsdb.runners.identity import score_key
 from ethicsdb.runners.measures.base import Likelihood, Number, Observed
-from ethicsdb.runners.measures.named import VERSION, measure_named
+from ethicsdb.runners.measures.named import VERSION, measure_named, own_cuts
 from ethicsdb.runners.stage import open_stage
 from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.fingerprint import fingerprint
@@ -46,9 +46,11 @@ def score_run(context: Context, benchmark: BenchmarkDeclaration, run_id: str, ju
             places = _places(connection, run_id)
         compare = benchmark.likelihood.compare if benchmark.likelihood else "mean"
         measure = measure_named(benchmark.measure)
+        cuts = {place: [observed[row] for row in members] for place, members in places.items()}
+        cuts |= own_cuts(benchmark.measure, cuts[WHOLE])
         rows = []
-        for place, members in places.items():
-            numbers = measure([observed[row] for row in members], compare)
+        for place, members in cuts.items():
+            numbers = measure(members, compare)
             rows += [_record(number, place, _where(run_id, judge, inputs)) for number in numbers]
         stage.journal.append(batches("score", rows))
     return len(rows)

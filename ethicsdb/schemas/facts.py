@@ -22,6 +22,7 @@ __all__ = [
     "RunTarget",
     "Score",
     "TargetText",
+    "TokenCount",
     "Verdict",
     "VerdictLabel",
     "Withdrawal",
@@ -310,3 +311,19 @@ class Score(Fact, table=True):
     inputs: str  # fingerprint of all that it was computed from
     statistics: str  # version of the measures and statistics
     computed_at: datetime
+
+
+class TokenCount(Fact, table=True):
+    """Lengths of a conversation in the tokens of one tokenizer."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["tokenizer_fingerprint", "item_id"]}
+    __tablename__ = "token_count"
+    content_key: ClassVar = ("tokenizer_fingerprint", "item_id")
+    shared: ClassVar = True
+
+    tokenizer: str  # as it was named
+    tokenizer_fingerprint: str  # of its files
+    item_id: str
+    context_tokens: int  # of all turns before the output, without roles or a chat's template
+    output_tokens: int | None = None  # NULL where the item has no output
+    turns: int  # utterances, the output included

@@ -14,7 +14,6 @@ from ethicsdb.registry.files import read_bytes
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.records import read_records
-from ethicsdb.registry.tabular import decode
 from ethicsdb.runners.identity import Identity, model_identity, request_hash
 from ethicsdb.runners.imports.common import (
     OUTCOME,
@@ -111,8 +110,7 @@ def _records(sheet: AnswerSheet, raw: bytes) -> list[dict[str, Any]]:
     if unknown:
         raise SourceError(f"--map {unknown[0]}: there is no such field; answers have {', '.join(FIELDS)}. {OUTCOME}")
     name = sheet.path.name
-    text = decode(name, raw, "utf-8", OUTCOME)
-    records = list(read_records(name, text, format_of(name) or "csv", OUTCOME))
+    records = list(read_records(name, raw, format_of(name) or "csv", OUTCOME))
     if not records:
         raise SourceError(f"{name}: there are no rows in it. {OUTCOME}")
     return records

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import get_args
 
-from ethicsdb.runners.measures.base import Measure
+from ethicsdb.runners.measures.base import Measure, Observed
 from ethicsdb.schemas.asks import MeasureName
 
-__all__ = ["VERSION", "measure_named"]
+__all__ = ["VERSION", "measure_named", "own_cuts"]
 
 # Enters the key of every score: raise it when a formula, an interval or a rule of counting changes.
 VERSION = "measures-1"
@@ -25,3 +26,12 @@ def measure_named(name: MeasureName) -> Measure:
     module = import_module(f"ethicsdb.runners.measures.{_MODULES.get(name, name)}")
     found: Measure = getattr(module, name)
     return found
+
+
+def own_cuts(name: MeasureName, items: Sequence[Observed]) -> dict[tuple[str, str], list[Observed]]:
+    """Slices that a measure has beside those of the items' fields: (slice, value): items as they stand in it."""
+    if name != "opinion":
+        return {}
+    from ethicsdb.runners.measures.opinion import by_group
+
+    return by_group(items)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ethicsdb.runners.measures.base import Compare, Number, Observed
 from ethicsdb.runners.measures.values import chosen, mean_number, option_shares, value_of
 from ethicsdb.runners.statistics.intervals import Floats
 
-__all__ = ["opinion"]
+__all__ = ["by_group", "opinion"]
 
 
 def opinion(items: Sequence[Observed], compare: Compare) -> list[Number]:
@@ -37,6 +38,21 @@ def opinion(items: Sequence[Observed], compare: Compare) -> list[Number]:
         if (model := _model(item, on_scale := np.flatnonzero(~np.isnan(positions)), compare)) is not None
     ]
     return [mean_number("alignment", values, len(told), (0.0, 1.0))]
+
+
+def by_group(items: Sequence[Observed]) -> dict[tuple[str, str], list[Observed]]:
+    """The items as each group of people answered them: (attribute, value): items with that group's shares.
+
+    `details.groups` of an item is {attribute: {value: {n, shares}}}; an item that a group has too few answers to is not
+    among the group's.
+    """
+    found: dict[tuple[str, str], list[Observed]] = {}
+    for item in items:
+        for attribute, values in ((item.payload.get("details") or {}).get("groups") or {}).items():
+            for value, told in values.items():
+                own = replace(item, payload={**item.payload, "distribution": told["shares"]})
+                found.setdefault((attribute, value), []).append(own)
+    return found
 
 
 def _people(item: Observed) -> tuple[Floats, Floats] | None:

@@ -66,3 +66,6 @@ FROM likelihood WHERE target_hash NOT IN (SELECT target_hash FROM target_text)
 UNION ALL
 SELECT 'likelihood', 'neither number nor error', likelihood_key
 FROM likelihood WHERE (logprob_sum IS NULL) <> (error IS NOT NULL)
+UNION ALL
+SELECT 'token_count', 'doubled key', tokenizer_fingerprint || '/' || item_id
+FROM token_count GROUP BY tokenizer_fingerprint, item_id HAVING count(*) > 1
