@@ -45,6 +45,19 @@ def test_the_interval_of_a_mean_is_near_the_robust_one() -> None:
     assert drawn.method in METHODS
 
 
+def test_few_clusters_have_the_width_of_a_t_interval() -> None:
+    generator = np.random.default_rng(8)
+    widths = []
+    for _ in range(20):
+        values, clusters = generator.normal(size=8), [str(number) for number in range(8)]
+        drawn, robust = bootstrapped_mean(values, clusters), clustered_mean(values, clusters)
+        assert drawn is not None
+        assert robust is not None
+        widths.append((drawn.high - drawn.low) / (robust.high - robust.low))  # type: ignore[operator]
+    # Plain percentiles would have 1.96 sqrt(7 / 8) / 2.36 = 0.78 of it.
+    assert 0.93 < np.mean(widths) < 1.07
+
+
 def test_the_order_of_items_changes_nothing() -> None:
     generator = np.random.default_rng(1)
     values, clusters = generator.integers(0, 9, 40).astype(float), [f"c{index % 7}" for index in range(40)]

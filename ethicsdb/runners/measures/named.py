@@ -12,7 +12,7 @@ from ethicsdb.schemas.asks import MeasureName
 __all__ = ["VERSION", "measure_named", "own_cuts"]
 
 # Enters the key of every score: raise it when a formula, an interval or a rule of counting changes.
-VERSION = "measures-1"
+VERSION = "measures-2"
 
 
 # Modules whose measures are called otherwise; the others are called as their module.

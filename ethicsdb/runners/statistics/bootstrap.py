@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ethicsdb.runners.statistics.intervals import Floats, Interval, Labels, Numbers, group_codes
-from ethicsdb.schemas.quantiles import LEVEL
+from ethicsdb.schemas.quantiles import LEVEL, t_quantile
 
 __all__ = ["REPLICATES", "SEED", "cluster_bootstrap", "cluster_codes", "cluster_sums", "stratified_bootstrap"]
 
@@ -39,7 +40,11 @@ def cluster_sums(columns: Sequence[Numbers], codes: NDArray[np.intp]) -> Floats:
 def cluster_bootstrap(
     statistic: Callable[[Floats], Floats], clusters: int, n: int, level: float = LEVEL
 ) -> Interval | None:
-    """A statistic with the percentile interval of resamples of whole clusters (Davison & Hinkley 1997, 5.3).
+    """A statistic with the expanded percentile interval of resamples of whole clusters (Hesterberg 2015).
+
+    The ends are the quantiles of the resamples (Davison & Hinkley 1997, 5.3) at a and 1 - a, with
+    a = Phi(-t sqrt(G / (G - 1))), Phi the normal distribution and t the two-sided quantile at G - 1 degrees of freedom,
+    G clusters. The plain a = 0.025 is the limit of many clusters; of few, resamples spread too little.
 
     Args:
         statistic: from weights, one row a resample and one column a cluster (how often it was drawn), to the
@@ -62,7 +67,7 @@ def stratified_bootstrap(
 
     Args:
         statistic: as there; its columns are the units, stratum by stratum.
-        strata: units of each; one of fewer than two can't show its spread, and there is no interval.
+        strata: units of each. The smallest is G; of fewer than two, there is no interval.
 
     Returns:
         As there, with `method` "stratified_bootstrap" and all units as `n` and `clusters`.
@@ -84,11 +89,17 @@ def _bootstrap(
     known = draws[~np.isnan(draws)]
     if len(known) < 0.95 * len(draws) or np.ptp(known) <= 1e-12 * max(1.0, abs(value)):
         return bare
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    tail = _tail(min(strata), level)
+    low, high = np.quantile(known, [tail, 1 - tail])
     stderr = float(known.std(ddof=1))
     # A skewed statistic may lie outside of its own resamples.
     low, high = min(float(low), value), max(float(high), value)
     return Interval(value, stderr, low, high, method, n, units, None, level)
+
+
+def _tail(units: int, level: float) -> float:
+    """Share of resamples beyond either end, with as few units as the smallest stratum has."""
+    return math.erfc(t_quantile(units - 1, level) * math.sqrt(units / (units - 1)) / math.sqrt(2)) / 2
 
 
 def _draws(statistic: Callable[[Floats], Floats], strata: Sequence[int]) -> Floats:

@@ -43,8 +43,8 @@ METHODS = {
     "cr2_score": "score interval of values with bounds, from the cluster-robust (CR2) variance and Satterthwaite df",
     "cr2_t": "cluster-robust (CR2) t interval with Satterthwaite degrees of freedom; values without bounds",
     "exact_clusters": "exact binomial bound on the number of clusters; all clusters have the same mean",
-    "cluster_bootstrap": "percentile interval over 2,000 seeded resamples of whole clusters; numbers that are no mean",
-    "stratified_bootstrap": "percentile interval over 2,000 seeded resamples of units within each of several sets",
+    "cluster_bootstrap": "expanded percentiles of 2,000 seeded resamples of whole clusters; numbers that are no mean",
+    "stratified_bootstrap": "expanded percentiles of 2,000 seeded resamples of units within each of several sets",
     "none": "no interval: one cluster only, no spread at all in values without bounds, or the figure of a test",
 }
 """Stable names of the methods, as stored, with a sentence for each."""
