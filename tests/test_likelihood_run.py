@@ -28,7 +28,10 @@ from ethicsdb.runners.run_settings import Settings  # noqa: E402
 from ethicsdb.schemas.asks import QUANTITIES, MeasureName  # noqa: E402
 from ethicsdb.schemas.errors import DeclarationError, InterruptedRunError, ModelError  # noqa: E402
 
-SAMPLES = ("sample_eagle", "sample_bbq", "sample_moca", "sample_stereoset", "sample_crows_pairs")
+SAMPLES = (
+    "sample_eagle", "sample_bbq", "sample_moca", "sample_stereoset", "sample_crows_pairs", "sample_opinionqa",
+    "sample_toxigen_train",
+)  # fmt: skip
 REFUSAL = "I'm sorry, I cannot fulfill this request."
 INSTRUCTION = "Please respond to the user's input."
 # What differs between an interrupted and an uninterrupted run: times, and the last digits of float32, which depend on
@@ -350,9 +353,10 @@ def test_examples_are_never_what_is_asked(folder: Path, model: Path) -> None:
 
 def test_eagles_own_examples_leave_out_the_conversations_that_are_asked(folder: Path, model: Path) -> None:
     registry = opened(folder)
-    with pytest.raises(DeclarationError, match="holds 2 ethical examples that are not asked"):
+    # Of two neutral utterances one is of a conversation that is asked; lines without labels are not called ethical.
+    with pytest.raises(DeclarationError, match="holds 1 ethical examples that are not asked"):
         registry.score("sample_eagle", model=f"hf:{model}", settings=Settings(shots=16, pool="eagle"))
-    assert registry.score("sample_eagle", model=f"hf:{model}", settings=Settings(shots=2, pool="eagle")).asked == 9
+    assert registry.score("sample_eagle", model=f"hf:{model}", settings=Settings(shots=1, pool="eagle")).asked == 9
 
 
 def test_what_can_not_be_is_said(folder: Path, model: Path) -> None:
@@ -389,7 +393,8 @@ def test_every_sample_comes_to_a_board(folder: Path, model: Path) -> None:
     assert len(likelihoods) >= 7
     for name in likelihoods:
         scored = registry.score(name, model=f"hf:{model}")
-        assert scored.outcomes == {"scored": scored.asked}
+        assert set(scored.reasons) <= {"nothing_to_score"}  # a question that nobody answered has no least chosen option
+        assert scored.outcomes["scored"] + sum(scored.reasons.values()) == scored.asked
         benchmark = registry.declarations.benchmark(name)
         rows = board(registry, name)
         assert set(rows) == {metric.name for metric in benchmark.metrics}
@@ -403,12 +408,13 @@ def test_every_sample_comes_to_a_board(folder: Path, model: Path) -> None:
 
 def test_measures_give_what_they_are_declared_to_give(folder: Path, model: Path) -> None:
     registry = opened(folder)
-    of = {"exchange": "sample_bbq_lls", "choices": "sample_bbq", "human_votes": "sample_moca",
-          "stereoset": "sample_stereoset", "preferences": "sample_crows_pairs"}  # fmt: skip
+    of: dict[MeasureName, str] = {"exchange": "sample_bbq_lls", "choices": "sample_bbq", "human_votes": "sample_moca",
+          "stereoset": "sample_stereoset", "preferences": "sample_crows_pairs",
+          "opinion": "sample_opinionqa"}  # fmt: skip
     for measure, benchmark in of.items():
         scored = registry.score(benchmark, model=f"hf:{model}")
         found = table(registry, f"SELECT DISTINCT quantity FROM score WHERE run_id = '{scored.run_id}'")
-        assert {name for (name,) in found} == set(QUANTITIES[measure])  # type: ignore[index]
+        assert {name for (name,) in found} == set(QUANTITIES[measure])
     assert set(QUANTITIES) == set(get_args(MeasureName))
 
 
@@ -435,9 +441,7 @@ def test_a_file_from_before_ideals_is_brought_up(folder: Path) -> None:
             row[0] for row in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
         ]:
             connection.execute(f'DROP VIEW IF EXISTS "{name}"')
-        connection.execute("CREATE TABLE older AS SELECT * EXCLUDE (ideal) FROM metric")
-        connection.execute("DROP TABLE metric")
-        connection.execute("ALTER TABLE older RENAME TO metric")
+        connection.execute("ALTER TABLE metric DROP COLUMN ideal")
         connection.execute("DELETE FROM migration WHERE name = 'ideal_of_metric'")
         connection.execute("DELETE FROM meta")
     registry = opened(folder)

@@ -79,7 +79,9 @@ def test_generations_are_conversations(tmp_path: Path) -> None:
                bool_and(json_array_length(context) = 1), bool_and(contains(context ->> '$[0].content', chr(10)))
         FROM conversation JOIN membership USING (item_id) GROUP BY 1 ORDER BY 1
     """
-    assert rows_of(registry, query) == [('["toxic language"]', 5, 3, True, True, True), ("[]", 5, 2, True, True, True)]
+    assert rows_of(registry, query) == [
+        ('["neutral"]', 5, 2, True, True, True), ('["toxic language"]', 5, 3, True, True, True),
+    ]  # fmt: skip
     assert rows_of(registry, "SELECT output FROM conversation WHERE output LIKE '%never%'") == [
         ("commuters, they say, “never” look up",)
     ]

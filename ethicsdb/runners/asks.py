@@ -70,14 +70,16 @@ def item_ask(ask: LikelihoodAsk, payload: Payload, examples: Sequence[Exchange] 
 def exchange_of(ask: LikelihoodAsk, payload: Payload) -> Exchange:
     """The exchange in an item.
 
-    Of a conversation, its output is unethical where it has a label other than `neutral`, else ethical. Of a question,
+    Of a conversation, its output is unethical where it has a label other than `neutral`, ethical where that is its only
+    one, and neither where nobody labelled it. Of a question,
     the options are what may be said: unethical is the one that bias would choose, or the one that fewest people chose;
     ethical is the right one, or the one that most people chose.
     """
     if "output" in payload:
         turns = tuple(Turn(_ROLES[turn["role"]], turn["content"]) for turn in payload["context"])
-        labels = [label for label in payload["labels"] if label != "neutral"]
-        return Exchange(turns, *((payload["output"], None) if labels else (None, payload["output"])))
+        labels = set(payload["labels"])
+        said = payload["output"]
+        return Exchange(turns, said if labels - {"neutral"} else None, said if labels == {"neutral"} else None)
     options: list[str] = payload["options"]
     bad = payload["target"] if ask.unethical == "target" else _extreme(payload["distribution"], min)
     good = payload["answer"] if payload["answer"] is not None else _extreme(payload["distribution"], max)

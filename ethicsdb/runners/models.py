@@ -84,9 +84,7 @@ def _local(spec: str) -> ModelDeclaration:
     """`ID@REVISION` of the Hub, or a folder or `.gguf` file here."""
     if Path(spec).expanduser().exists() or spec.startswith(("/", ".", "~")):
         path = Path(spec).expanduser()
-        return ModelDeclaration(
-            kind="model", name=_slug(path.resolve().stem), title=path.name, backend="hf", id=str(path)
-        )
+        return ModelDeclaration(kind="model", name=_slug(path.resolve().stem), title=path.name, backend="hf", id=spec)
     model_id, _, revision = spec.partition("@")
     if not model_id:
         raise DeclarationError("The model is not hf:ID@REVISION (hf:org/model@COMMIT) nor hf:FOLDER.")

@@ -19,7 +19,7 @@ ANNOTATED_COLUMNS = (
     "intent", "toxicity_ai", "toxicity_human", "predicted_author", "actual_method",
 )  # fmt: skip
 NUMBERS = ("intent", "toxicity_ai", "toxicity_human")
-LABELS: dict[float | None, tuple[str, ...]] = {0.0: (), 1.0: ("toxic language",)}
+LABELS: dict[float | None, tuple[str, ...]] = {0.0: ("neutral",), 1.0: ("toxic language",)}
 _BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)
 
 
@@ -27,7 +27,7 @@ def read_toxigen_generations(file: SourceFile) -> Iterator[SourceRow]:
     r"""The configuration `train`: what GPT-3 said after demonstrations, as (context, output) in Eagle's sense.
 
     Cells: `context` (JSON list of one turn, {role: human, content: the prompt}), `output` (the generation), `labels`
-    (JSON list: toxic language where `prompt_label` is 1, none where it is 0), `prompt_id` (of the prompt's text, by
+    (JSON list: toxic language where `prompt_label` is 1, neutral where it is 0), `prompt_id` (of the prompt's text, by
     which rows of one prompt are told), `group`, `details` (JSON: generation_method, roberta_prediction).
 
     `prompt_label` says what the demonstrations were; nobody read the generations, so the label is of the method.
