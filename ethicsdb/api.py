@@ -191,10 +191,12 @@ class Registry:
         return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency)
 
     def score(self, benchmark: str, *, model: str, settings: Settings | None = None) -> ScoredRun:
-        """Score a likelihood benchmark's texts by a model on this machine; see `ethicsdb.runners.likelihood_run`.
+        """Score a benchmark of likelihoods or vectors by a model on this machine.
+
+        See `ethicsdb.runners.likelihood_run` and `ethicsdb.runners.vector_run`.
 
         Args:
-            model: a declared name of backend `hf`, `hf:ID@REVISION` of the Hub, or `hf:FOLDER`.
+            model: a declared local model, `hf:ID@REVISION` of the Hub, `hf:FOLDER`, or `vectors:FILE` of word vectors.
             settings: what differs from the declaration.
 
         Raises:
@@ -203,13 +205,16 @@ class Registry:
             ModelError: the model can't be loaded, or gives no likelihoods of this kind.
         """
         from ethicsdb.runners.likelihood_run import score_likelihoods
-        from ethicsdb.runners.local import open_local
+        from ethicsdb.runners.local import open_local, open_vectors
         from ethicsdb.runners.models import local_model
         from ethicsdb.runners.run_settings import Settings as Defaults
+        from ethicsdb.runners.vector_run import score_vectors
 
         declared = self.declarations.benchmark(benchmark.partition("@")[0])
-        backend = open_local(local_model(self.declarations, model, declared))
-        return score_likelihoods(self.context, benchmark, backend, settings or Defaults())
+        found = local_model(self.declarations, model, declared)
+        if declared.runner == "vectors":
+            return score_vectors(self.context, benchmark, open_vectors(found), settings or Defaults())
+        return score_likelihoods(self.context, benchmark, open_local(found), settings or Defaults())
 
     def judge(self, run: str, *, judge: str, concurrency: int | None = None) -> JudgedRun:
         """Let a judge read the stored answers of a run; the model that gave them is not asked.

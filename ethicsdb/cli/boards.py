@@ -55,7 +55,7 @@ def _comparable(row: Row) -> tuple[Any, ...]:
 
 
 def _judge(row: Row) -> str:
-    return "Likelihoods: no judge" if row["judge"] is None else f"Judge: {row['judge']}"
+    return "No judge" if row["judge"] is None else f"Judge: {row['judge']}"
 
 
 def _terms(row: Row) -> str:

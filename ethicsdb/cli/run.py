@@ -20,7 +20,11 @@ __all__ = ["command"]
 
 @click.command("run")
 @click.argument("benchmark")
-@click.option("--model", required=True, help="A declared model, openai:ID@URL, embedded:NAME, hf:ID@REV or hf:FOLDER.")
+@click.option(
+    "--model",
+    required=True,
+    help="A declared model, openai:ID@URL, embedded:NAME, hf:ID@REV, hf:FOLDER or vectors:FILE.",
+)
 @click.option("--judge", help="A declared judge (default: the benchmark's first).")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many items, an even draw that is always the same.")
 @click.option("--samples", type=click.IntRange(1, 100), help="Answers an item.")
@@ -48,7 +52,7 @@ def command(
     registry = open_registry(context)
     concurrency = options.pop("concurrency")
     settings = Settings(**options)  # type: ignore[arg-type]  # click has checked them
-    if registry.declarations.benchmark(benchmark.partition("@")[0]).runner == "likelihood":
+    if registry.declarations.benchmark(benchmark.partition("@")[0]).runner != "generate":
         _score(registry, (benchmark, model), settings, judge or concurrency, json_)
         return
     try:

@@ -34,8 +34,11 @@ def benchmark_faults(
     dataset = declarations.dataset(benchmark.dataset)
     yield from _item_faults(benchmark, known)
     yield from _pool_faults(declarations, benchmark)
-    if benchmark.likelihood is None:
+    if benchmark.runner == "generate":
         yield from _template_faults("prompt.template", benchmark.prompt.template, dataset, known)
+    elif benchmark.likelihood is None:
+        if dataset.schema_ != "association_test":
+            yield f"runner: `vectors` compares items of kind association_test; {dataset.name} holds {dataset.schema_}"
     elif dataset.schema_ not in FORM_KINDS[benchmark.likelihood.form]:
         kinds = " or ".join(FORM_KINDS[benchmark.likelihood.form])
         yield (

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
-from ethicsdb.registry.mirror import benchmark_rows, metric_rows
 from ethicsdb.registry.versions import Version, read_sql
 from ethicsdb.runners.backends.base import Ask, Backend
-from ethicsdb.runners.identity import prompt_identity, run_identity, sampling_json
+from ethicsdb.runners.identity import prompt_identity, sampling_json
+from ethicsdb.runners.recording import Put, run_batches
 from ethicsdb.runners.render import render
 from ethicsdb.runners.run_settings import Settings, chosen_rows
 from ethicsdb.runners.runs import find_items
@@ -97,38 +96,15 @@ def _askable(plan: _Plan, position: int) -> bool:
 
 
 def _run(plan: _Plan, backend: Backend) -> tuple[str, list[Batch]]:
-    prompt = prompt_identity(plan.prompt)
-    keys = {
-        "prompt": prompt.fingerprint,
-        "sampling": sampling_json(plan.sampling),
-        "samples": plan.sampling.samples,
-        "limit": plan.limit,
-    }
-    version = (plan.version.version, plan.version.fingerprint)
-    run_id = run_identity(plan.benchmark, version, backend.identity.fingerprint, keys, "evaluation")
-    run = {
-        "run_id": run_id,
-        "benchmark": plan.benchmark.name,
-        "major": plan.benchmark.major,
-        "dataset": plan.version.dataset,
-        "version": plan.version.version,
-        "model_fingerprint": backend.identity.fingerprint,
-        "prompt_fingerprint": prompt.fingerprint,
-        "sampling": sampling_json(plan.sampling),
-        "item_limit": plan.limit,
-        "n_expected": len(plan.rows) * plan.sampling.samples,
-        "role": "evaluation",
-        "source": "run",
-        "started_at": datetime.now(UTC).isoformat(),
-    }
-    brought = {
-        "benchmark": benchmark_rows(plan.benchmark),
-        "metric": metric_rows(plan.benchmark),
-        "model": [backend.identity.record],
-        "prompt": [prompt.record],
-        "run": [run],
-    }
-    return run_id, [batch for table, rows in brought.items() for batch in batches(table, rows)]
+    samples = plan.sampling.samples
+    put = Put(
+        prompt=prompt_identity(plan.prompt).record,
+        sampling=sampling_json(plan.sampling),
+        limit=plan.limit,
+        n_expected=len(plan.rows) * samples,
+        keys={"samples": samples},
+    )
+    return run_batches(plan.benchmark, plan.version, backend.identity, put)
 
 
 def _wanted(plan: _Plan, backend: Backend) -> Iterator[tuple[tuple[int, int], Wanted]]:

@@ -19,6 +19,7 @@ from ethicsdb.schemas.rubrics import RubricDeclaration
 __all__ = [
     "Identity",
     "declared_remote",
+    "embedding_key",
     "judge_identity",
     "likelihood_key",
     "model_identity",
@@ -132,6 +133,11 @@ def target_hash(text: str) -> str:
 def likelihood_key(model: str, request: str, target: str) -> str:
     """Key of a likelihood: (model fingerprint, hash of the context, hash of the text)."""
     return fingerprint(["likelihood", model, request, target])
+
+
+def embedding_key(model: str, target: str) -> str:
+    """Key of a vector: (model fingerprint, hash of the text)."""
+    return fingerprint(["embedding", model, target])
 
 
 def score_key(run: str, judge: str | None, place: tuple[str, str, str], inputs: str, statistics: str) -> str:

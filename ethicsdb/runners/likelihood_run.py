@@ -12,14 +12,14 @@ from typing import Any
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, Journal, batches
-from ethicsdb.registry.mirror import benchmark_rows, metric_rows
 from ethicsdb.registry.versions import Version, read_sql
 from ethicsdb.runners.asks import ItemAsk, item_ask
 from ethicsdb.runners.examples import Drawn, draw
-from ethicsdb.runners.identity import Identity, likelihood_key, run_identity, target_hash
+from ethicsdb.runners.identity import Identity, likelihood_key, target_hash
 from ethicsdb.runners.likelihood.base import Request, RequestScore, TargetScore
 from ethicsdb.runners.local import LocalBackend
 from ethicsdb.runners.progress import Progress
+from ethicsdb.runners.recording import Put, run_batches
 from ethicsdb.runners.run_settings import Settings, chosen_rows
 from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.scores import score_run
@@ -29,7 +29,7 @@ from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import InterruptedRunError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 
-__all__ = ["ScoredRun", "score_likelihoods"]
+__all__ = ["ScoredRun", "outcomes_of", "score_likelihoods"]
 
 TOGETHER = 32  # texts of one request
 SYNC_EVERY = 0.5  # seconds between fsyncs: what a power cut, not a kill, could lose
@@ -102,7 +102,7 @@ def score_likelihoods(context: Context, reference: str, backend: LocalBackend, s
         _score(stage, backend, missing, len({each.key for each in wanted.values()}), plan.benchmark.name)
         waited = stage.waited
     scores = score_run(context, plan.benchmark, run_id)
-    outcomes, reasons = _outcomes(context, run_id)
+    outcomes, reasons = outcomes_of(context, run_id)
     return ScoredRun(
         run_id, plan.benchmark.name, plan.version.version, str(backend.identity.record["name"]), len(plan.rows),
         len(wanted), len(missing), outcomes, reasons, scores, waited,
@@ -129,37 +129,10 @@ def _ask(benchmark: BenchmarkDeclaration) -> LikelihoodAsk:
 
 def _run(plan: _Plan, model: Identity) -> tuple[str, list[Batch]]:
     ask = _ask(plan.benchmark)
-    put = ask.model_dump(exclude={"pools", "compare"})
-    prompt = {
-        "fingerprint": fingerprint(["likelihood", put]), "template": ask.template, "system": ask.instruction,
-    }  # fmt: skip
-    sampling = canonical_json(plan.put).decode()
-    keys = {"prompt": prompt["fingerprint"], "sampling": sampling, "limit": plan.limit}
-    version = (plan.version.version, plan.version.fingerprint)
-    run_id = run_identity(plan.benchmark, version, model.fingerprint, keys, "evaluation")
-    run = {
-        "run_id": run_id,
-        "benchmark": plan.benchmark.name,
-        "major": plan.benchmark.major,
-        "dataset": plan.version.dataset,
-        "version": plan.version.version,
-        "model_fingerprint": model.fingerprint,
-        "prompt_fingerprint": prompt["fingerprint"],
-        "sampling": sampling,
-        "item_limit": plan.limit,
-        "n_expected": len(plan.rows),
-        "role": "evaluation",
-        "source": "run",
-        "started_at": datetime.now(UTC).isoformat(),
-    }
-    brought = {
-        "benchmark": benchmark_rows(plan.benchmark),
-        "metric": metric_rows(plan.benchmark),
-        "model": [model.record],
-        "prompt": [prompt],
-        "run": [run],
-    }
-    return run_id, [batch for table, rows in brought.items() for batch in batches(table, rows)]
+    mark = fingerprint(["likelihood", ask.model_dump(exclude={"pools", "compare"})])
+    prompt = {"fingerprint": mark, "template": ask.template, "system": ask.instruction}
+    put = Put(prompt, canonical_json(plan.put).decode(), plan.limit, len(plan.rows), {})
+    return run_batches(plan.benchmark, plan.version, model, put)
 
 
 def _wanted(plan: _Plan, model: str) -> Iterator[tuple[int, str, _Wanted]]:
@@ -300,7 +273,8 @@ class _Writer:
         }
 
 
-def _outcomes(context: Context, run_id: str) -> tuple[dict[str, int], dict[str, int]]:
+def outcomes_of(context: Context, run_id: str) -> tuple[dict[str, int], dict[str, int]]:
+    """How the items of a run ended, and the reasons of those that did not end well."""
     with context.reading() as connection:
         rows = connection.execute(read_sql("likelihood_outcomes"), {"run": run_id}).fetchall()
     outcomes: Counter[str] = Counter()

@@ -18,9 +18,10 @@ from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 if TYPE_CHECKING:
     from ethicsdb.runners.likelihood.engine import Scorer
     from ethicsdb.runners.likelihood.loading import Prepared
+    from ethicsdb.runners.vectors.base import VectorBackend
     from ethicsdb.schemas.asks import LikelihoodAsk
 
-__all__ = ["LocalBackend", "open_local"]
+__all__ = ["LocalBackend", "open_local", "open_vectors"]
 
 PACKAGE = "package:"  # before the name of an installed package that brings one GGUF file
 
@@ -64,8 +65,24 @@ def open_local(model: ModelDeclaration) -> LocalBackend:
     from ethicsdb.runners.likelihood.loading import prepare
 
     local = model.local or LocalSettings()
+    how = local.model_dump(exclude={"pooling", "lower"})  # which are of vectors
     place = str(_packaged(model)) if model.id.startswith(PACKAGE) else model.id
-    return LocalBackend(model, prepare(LocalModel(id=place, revision=model.revision, **local.model_dump())))
+    return LocalBackend(model, prepare(LocalModel(id=place, revision=model.revision, **how)))
+
+
+def open_vectors(model: ModelDeclaration) -> VectorBackend:
+    """A model that turns texts into vectors: a file of word vectors, or a sentence encoder.
+
+    Raises:
+        ModelError: a package is missing, or the file or model can't be found.
+    """
+    if model.backend == "vectors":
+        from ethicsdb.runners.vectors.words import WordVectors
+
+        return WordVectors(model)
+    from ethicsdb.runners.vectors.sentences import SentenceEncoder
+
+    return SentenceEncoder(model)
 
 
 def _packaged(model: ModelDeclaration) -> Path:

@@ -17,7 +17,7 @@ from ethicsdb.schemas.rubrics import RubricDeclaration
 
 __all__ = ["JudgeParts", "check_model", "identity_of", "judge_of", "local_model", "open_backend", "resolve_model"]
 
-_SPEC = re.compile(r"(openai|embedded|hf):(.+)")
+_SPEC = re.compile(r"(openai|embedded|hf|vectors):(.+)")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def judge_of(declarations: Declarations, name: str) -> JudgeParts:
 
 
 def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
-    """The model that a name means: a declared one, `openai:ID@URL`, `embedded:NAME`, `hf:ID@REVISION` or `hf:FOLDER`.
+    """The model that a name means: a declared one, `openai:ID@URL`, `embedded:NAME`, `hf:ID@REVISION`, `hf:FOLDER`,
+    or `vectors:FILE`.
 
     Raises:
         NotFoundError: no model is declared under that name.
@@ -56,6 +57,8 @@ def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
         return declarations.model(rest)
     if form == "hf":
         return _local(rest)
+    if form == "vectors":
+        return ModelDeclaration(kind="model", name=_slug(Path(rest).name), backend="vectors", id=rest)
     model_id, url = _split(rest)
     return ModelDeclaration(
         kind="model", name=_slug(model_id), title=model_id, backend="openai", id=model_id, base_url=url
@@ -63,19 +66,22 @@ def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:
 
 
 def local_model(declarations: Declarations, name: str, benchmark: BenchmarkDeclaration) -> ModelDeclaration:
-    """The model of this machine that a name means, for a benchmark of likelihoods.
+    """The model of this machine that a name means, for a benchmark of likelihoods or vectors.
 
     Raises:
         NotFoundError: no model is declared under that name.
         DeclarationError: the model is no local one, or the benchmark asks for answers.
     """
-    if benchmark.likelihood is None:
+    if benchmark.runner == "generate":
         raise DeclarationError(f"{benchmark.name} asks for answers and has no likelihoods to score.")
     model = resolve_model(declarations, name)
-    if model.backend != "hf":
+    vectors = benchmark.runner == "vectors"
+    if model.backend not in (("hf", "vectors") if vectors else ("hf",)):
+        what = "compares vectors" if vectors else "scores likelihoods"
+        more = " vectors:FILE (of words)," if vectors else ""
         raise DeclarationError(
-            f"{benchmark.name} scores likelihoods, which {model.name} (backend `{model.backend}`) does not tell; it "
-            "needs a model on this machine: hf:FOLDER, hf:ID@REVISION, or a declared one of backend `hf`."
+            f"{benchmark.name} {what}, which {model.name} (backend `{model.backend}`) does not tell; it needs a model "
+            f"on this machine: hf:FOLDER, hf:ID@REVISION,{more} or a declared one."
         )
     return model
 
@@ -131,7 +137,7 @@ def check_model(model: ModelDeclaration) -> None:
     """
     if model.backend == "import":
         raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
-    if model.backend == "hf":
+    if model.backend in ("hf", "vectors"):
         raise ModelError(
             f"{model.name} is scored by likelihood here; to let it write answers, serve it (openai:ID@URL)."
         )

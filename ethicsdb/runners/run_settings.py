@@ -12,12 +12,13 @@ from ethicsdb.schemas.errors import DeclarationError
 
 __all__ = ["Settings", "chosen_rows"]
 
-Runner = Literal["generate", "likelihood"]
+Runner = Literal["generate", "likelihood", "vectors"]
 
 # Settings that mean nothing to a runner.
 _FOREIGN: dict[Runner, tuple[str, ...]] = {
     "generate": ("shots", "pool"),
     "likelihood": ("samples", "temperature", "max_tokens", "system", "template"),
+    "vectors": ("samples", "temperature", "max_tokens", "system", "template", "seed", "shots", "pool"),
 }
 
 

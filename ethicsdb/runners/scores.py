@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from ethicsdb.runners.measures.named import VERSION, measure_named, own_cuts
 from ethicsdb.runners.stage import open_stage
 from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.fingerprint import fingerprint
+from ethicsdb.schemas.text import restore
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,13 +66,19 @@ def _observed(
     context: Context, connection: duckdb.DuckDBPyConnection, run_id: str, judge: str | None
 ) -> tuple[dict[int, Observed], str]:
     """What is known of each asked-for row, and the fingerprint of all of it."""
-    run = connection.execute("SELECT dataset, version FROM run WHERE run_id = ?", [run_id]).fetchone()
-    dataset, version_name = run or ("", "")
+    run = connection.execute("SELECT dataset, version, benchmark FROM run WHERE run_id = ?", [run_id]).fetchone()
+    dataset, version_name, _ = run or ("", "", "")
     kind = context.declarations.dataset(dataset).schema_
     version = version_in(connection, context.declarations, f"{dataset}@{version_name}")
     scores: dict[int, dict[str, Likelihood]] = defaultdict(dict)
     choices: dict[int, int | None] = {}
-    if judge is None:
+    vectors: dict[int, dict[str, list[float]]] = defaultdict(dict)
+    if context.declarations.benchmark(run[2] if run else "").runner == "vectors":
+        found = connection.execute(read_sql("run_vectors"), {"run": run_id}).fetchall()
+        for row, text, exact, vector in found:
+            if vector is not None:
+                vectors[row][str(restore(text, exact))] = json.loads(vector)
+    elif judge is None:
         found = connection.execute(read_sql("run_likelihoods"), {"run": run_id}).fetchall()
         for row, target, total, tokens in found:
             if total is not None:
@@ -80,7 +88,7 @@ def _observed(
         choices = {row: None if choice is None else int(choice) for row, choice in found}
     asked = {row[0] for row in found}
     observed = {
-        row.row: Observed(row.group_id, row.decoded(kind), scores[row.row], choices.get(row.row))
+        row.row: Observed(row.group_id, row.decoded(kind), scores[row.row], choices.get(row.row), vectors[row.row])
         for row in item_rows(connection, version, kind)
         if row.row in asked
     }

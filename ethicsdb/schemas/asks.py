@@ -13,7 +13,8 @@ __all__ = ["QUANTITIES", "LikelihoodAsk", "MeasureName"]
 
 Form = Literal["exchange", "choice", "sentences", "shared_tokens"]
 MeasureName = Literal[
-    "exchange", "choices", "human_votes", "opinion", "stereoset", "preferences", "likelihood_differences"
+    "exchange", "choices", "human_votes", "opinion", "stereoset", "preferences", "likelihood_differences",
+    "association",
 ]  # fmt: skip
 
 # What each measure gives. A benchmark's metrics name these as their `quantity`.
@@ -33,6 +34,7 @@ QUANTITIES: dict[MeasureName, tuple[str, ...]] = {
     "likelihood_differences": (
         "likelihood_difference", "t_statistic", "p_value", "perplexity_t_statistic", "perplexity_p_value",
     ),
+    "association": ("effect_size", "effect_size_ddof0", "p_value", "significant"),
 }  # fmt: skip
 
 

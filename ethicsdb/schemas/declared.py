@@ -110,8 +110,10 @@ class BenchmarkDeclaration(Strict):
         description="item field: values; only items that have one of them (a list: holds one of them) are asked",
     )
     prompt: Prompt = Field(default=Prompt(), description="how an item becomes a request")
-    runner: Literal["generate", "likelihood"] = Field(
-        default="generate", description="generate: answers are asked for and judged; likelihood: given texts are scored"
+    runner: Literal["generate", "likelihood", "vectors"] = Field(
+        default="generate",
+        description="generate: answers are asked for and judged; likelihood: given texts are scored; vectors: texts "
+        "are turned into vectors",
     )
     likelihood: LikelihoodAsk | None = Field(default=None, description="contexts and targets of runner `likelihood`")
     measure: MeasureName | None = Field(default=None, description="what is computed beyond shares of verdicts")
@@ -138,7 +140,9 @@ class BenchmarkDeclaration(Strict):
         likelihood = self.runner == "likelihood"
         if likelihood and (self.likelihood is None or self.measure is None or self.judges):
             raise ValueError("runner `likelihood` needs `likelihood` and `measure`, and has no `judges`")
-        if not likelihood and (self.likelihood is not None or not self.judges):
+        if self.runner == "vectors" and (self.measure != "association" or self.judges or self.likelihood):
+            raise ValueError("runner `vectors` needs the measure `association`, no `judges` and no `likelihood`")
+        if self.runner == "generate" and (self.likelihood is not None or not self.judges):
             raise ValueError("runner `generate` needs `judges`, the first of which is the default, and no `likelihood`")
         return self
 
@@ -183,6 +187,10 @@ class LocalSettings(Strict):
         default="auto", description="a beginning-of-sequence token; auto: as the tokenizer does"
     )
     max_length: int | None = Field(default=None, ge=2, description="fewer tokens than the model can read")
+    pooling: Literal["mean", "cls", "last"] = Field(
+        default="mean", description="vectors of sentences: the mean over tokens, the first token, or the last"
+    )
+    lower: bool = Field(default=False, description="word vectors: look up in lower case what is not there as written")
     gguf_file: str | None = Field(default=None, description="the file, in a repository or folder of GGUF files")
 
 
@@ -192,10 +200,14 @@ class ModelDeclaration(Strict):
     kind: Literal["model"]
     name: Name
     title: Line | None = Field(default=None, description="for people")
-    backend: Literal["openai", "embedded", "hf", "import"] = Field(
-        description="how it is asked; `hf`: on this machine, by transformers; `import`: not at all"
+    backend: Literal["openai", "embedded", "hf", "vectors", "import"] = Field(
+        description="how it is asked; `hf`: on this machine, by transformers; `vectors`: a file of word vectors; "
+        "`import`: not at all"
     )
-    id: Line = Field(description="its id at the endpoint, the embedded model's name; of `hf` a Hub id or a folder")
+    id: Line = Field(
+        description="its id at the endpoint, or the embedded model's name; of `hf` a Hub id or a folder; of `vectors` "
+        "a file"
+    )
     revision: Line | None = Field(
         default=None, description="part of the model's identity, which an endpoint may not tell"
     )
@@ -213,11 +225,13 @@ class ModelDeclaration(Strict):
     @model_validator(mode="after")
     def _of_its_backend(self) -> ModelDeclaration:
         owners = (
-            ("base_url", "openai"), ("api_key_env", "openai"), ("weights_sha256", "embedded"), ("local", "hf"),
+            ("base_url", "openai"), ("api_key_env", "openai"), ("weights_sha256", "embedded"),
         )  # fmt: skip
         for key, backend in owners:
             if getattr(self, key) is not None and self.backend != backend:
                 raise ValueError(f"`{key}` belongs to the backend `{backend}`; this one is `{self.backend}`")
+        if self.local is not None and self.backend not in ("hf", "vectors"):
+            raise ValueError(f"`local` belongs to the backends `hf` and `vectors`; this one is `{self.backend}`")
         return self
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "BuildReport",
     "Call",
     "Conflict",
+    "Embedding",
     "ImportRow",
     "Item",
     "Likelihood",
@@ -327,3 +328,17 @@ class TokenCount(Fact, table=True):
     context_tokens: int  # of all turns before the output, without roles or a chat's template
     output_tokens: int | None = None  # NULL where the item has no output
     turns: int  # utterances, the output included
+
+
+class Embedding(Fact, table=True):
+    """The vector that a model gives a text, which stands in `target_text`."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["embedding_key"]}
+    content_key: ClassVar = ("embedding_key",)
+    shared: ClassVar = True
+
+    embedding_key: str  # fingerprint of (model, text)
+    model_fingerprint: str  # whose it is
+    target_hash: str  # the text
+    vector: str | None = None  # JSON list of numbers; NULL: the model does not know the text, or can't read it whole
+    created_at: datetime

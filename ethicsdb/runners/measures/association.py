@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ethicsdb.runners.measures.base import Compare, Number, Observed
+from ethicsdb.runners.measures.values import mean_number, rate_number
 from ethicsdb.runners.statistics.bootstrap import SEED, stratified_bootstrap
 from ethicsdb.runners.statistics.intervals import Floats, Interval
 
-__all__ = ["DRAWS", "EXACT_UP_TO", "PermutationP", "associations", "effect_interval", "effect_size", "permutation_p"]
+__all__ = [
+    "DRAWS", "EXACT_UP_TO", "MOST_MISSING", "PermutationP", "association", "associations", "effect_interval",
+    "effect_size", "permutation_p",
+]  # fmt: skip
 
 EXACT_UP_TO = 200_000  # partitions; beyond, they are drawn
 DRAWS = 99_999
 _CELLS = 4_000_000  # random keys held at once
+MOST_MISSING = 0.2  # of a set's texts, as in `wefe`; with more, a test has no number
+SIGNIFICANT = 0.05
+SETS = ("target1", "target2", "attribute1", "attribute2")
 _SAME = 1e-12  # differences of cosines up to here are rounding
 Vectors = NDArray[Any]
 
@@ -110,6 +118,47 @@ def permutation_p(x: Vectors, y: Vectors, a: Vectors, b: Vectors) -> Permutation
     if exact:
         return PermutationP(hits / partitions, True, partitions)
     return PermutationP((hits + 1) / (DRAWS + 1), False, DRAWS + 1)
+
+
+def association(items: Sequence[Observed], _compare: Compare) -> list[Number]:
+    """Association tests (WEAT: Caliskan et al. 2017; SEAT: May et al. 2019), each item a test.
+
+    - `effect_size`: mean over tests of the effect size with ddof 1; of one test its own size, with an interval over
+      its targets. `effect_size_ddof0`: likewise with ddof 0.
+    - `p_value`: of one test, the one-sided permutation p; there is none of several.
+    - `significant`: share of tests whose p is below 0.05.
+
+    A text without a vector is left out of its set; a test of which a set lacks more than a fifth has no number.
+    """
+    known = [(item, sets) for item in items if (sets := _sets(item)) is not None]
+    numbers = [_sizes("effect_size", known, 1, len(items)), _sizes("effect_size_ddof0", known, 0, len(items))]
+    p = [(item.group, found.value) for item, (x, y, a, b) in known if (found := permutation_p(x, y, a, b)) is not None]
+    one = Interval(p[0][1], None, None, None, "none", 1, 1, None) if len(p) == len(items) == 1 else None
+    numbers.append(Number("p_value", one, 0 if one is None else 1, len(items)))
+    significant = [(group, float(value < SIGNIFICANT)) for group, value in p]
+    return [*numbers, rate_number("significant", significant, len(items))]
+
+
+def _sets(item: Observed) -> list[Vectors] | None:
+    """The vectors of a test's four sets; None where too many of one are missing."""
+    found = []
+    for name in SETS:
+        texts = item.payload[name]
+        known = [item.vectors[text] for text in texts if text in item.vectors]
+        if len(texts) - len(known) > MOST_MISSING * len(texts) or not known:
+            return None
+        found.append(np.asarray(known, np.float64))
+    return found
+
+
+def _sizes(name: str, known: Sequence[tuple[Observed, list[Vectors]]], ddof: Literal[0, 1], expected: int) -> Number:
+    if expected == 1 and known:
+        x, y, a, b = known[0][1]
+        estimate = effect_interval(x, y, a, b, ddof)
+        return Number(name, estimate, 0 if estimate is None else 1, 1)
+    found = [(item.group, effect_size(x, y, a, b, ddof)) for item, (x, y, a, b) in known]
+    sizes = [(group, size) for group, size in found if size is not None]
+    return mean_number(name, sizes, expected)
 
 
 def _all(n: int, size: int) -> Iterator[NDArray[np.intp]]:

@@ -37,6 +37,7 @@ class Observed:
         payload: the item's fields by name; lists and objects are decoded.
         scores: likelihoods by target (unethical, refusal, choice_0, stereotype, ...); one that ended in an error is
             not there.
+        vectors: of an association test, by text; one that the model does not know is not there.
         choice: index of the option that was chosen, where answers are read instead of likelihoods; None: none of them.
     """
 
@@ -44,6 +45,7 @@ class Observed:
     payload: Mapping[str, Any]
     scores: Mapping[str, Likelihood] = field(default_factory=dict)
     choice: int | None = None
+    vectors: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -69,3 +69,5 @@ FROM likelihood WHERE (logprob_sum IS NULL) <> (error IS NOT NULL)
 UNION ALL
 SELECT 'token_count', 'doubled key', tokenizer_fingerprint || '/' || item_id
 FROM token_count GROUP BY tokenizer_fingerprint, item_id HAVING count(*) > 1
+UNION ALL
+SELECT 'embedding', 'doubled key', embedding_key FROM embedding GROUP BY embedding_key HAVING count(*) > 1

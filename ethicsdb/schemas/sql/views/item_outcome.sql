@@ -69,4 +69,26 @@ JOIN run USING (run_id)
 JOIN membership
   ON membership.dataset = run.dataset AND membership.version = run.version AND membership."row" = run_target."row"
 LEFT JOIN likelihood USING (likelihood_key)
+ANTI JOIN vector_set ON vector_set.run_id = run_target.run_id
 GROUP BY run_target.run_id, run_target."row"
+UNION ALL
+-- An association test is scored where no set lacks more than a fifth of its vectors.
+SELECT
+    vector_set.run_id,
+    NULL,
+    vector_set."row",
+    0,
+    any_value(vector_set.item_id),
+    any_value(membership.group_id),
+    any_value(membership.variant),
+    any_value(membership.base_item),
+    NULL,
+    NULL,
+    CASE WHEN bool_or(pending) THEN NULL WHEN bool_or(lacking) THEN 'error' ELSE 'scored' END,
+    CASE WHEN bool_or(lacking) AND NOT bool_or(pending) THEN 'texts_without_vector' END,
+    false
+FROM vector_set
+JOIN run USING (run_id)
+JOIN membership
+  ON membership.dataset = run.dataset AND membership.version = run.version AND membership."row" = vector_set."row"
+GROUP BY vector_set.run_id, vector_set."row"

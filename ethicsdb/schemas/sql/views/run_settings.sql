@@ -61,7 +61,7 @@ SELECT
     samples,
     CASE
         WHEN source = 'import' THEN 'as imported'
-        WHEN (declared ->> '$.runner') = 'likelihood' THEN coalesce(examples, '')
+        WHEN (declared ->> '$.runner') IN ('likelihood', 'vectors') THEN coalesce(examples, '')
         ELSE concat_ws(', ', other_template, other_system, other_temperature, other_top_p, other_length, other_seed,
                        other_samples)
     END AS settings
