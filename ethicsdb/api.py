@@ -226,7 +226,7 @@ class Registry:
             NotFoundError: an unknown run or judge.
         """
         from ethicsdb.runners.judging import check_can_ask, judge_run
-        from ethicsdb.runners.models import judge_of, open_backend, resolve_model
+        from ethicsdb.runners.models import judge_of, open_judge, resolve_model
         from ethicsdb.runners.runs import benchmark_of, find_run
         from ethicsdb.runners.scores import score_run
 
@@ -237,7 +237,7 @@ class Registry:
             judged = judge_run(self.context, run_id, parts, None)
         else:
             check_can_ask(self.context, benchmark, parts)
-            with open_backend(resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
+            with open_judge(parts, resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
                 judged = judge_run(self.context, run_id, parts, backend)
         score_run(self.context, benchmark, run_id, parts.identity.fingerprint)
         return judged

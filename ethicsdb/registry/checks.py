@@ -10,7 +10,7 @@ from ethicsdb.registry.declared import Declarations, Found, near
 from ethicsdb.schemas.declared import DatasetDeclaration, JudgeDeclaration
 from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.plausible import endpoint_fault
-from ethicsdb.schemas.rubrics import ChoiceRubric, RefusalRubric, Rubric
+from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, RefusalRubric, Rubric
 
 __all__ = ["dataset_faults", "field_faults", "payload_fields", "required_fields"]
 
@@ -114,6 +114,8 @@ def _judge_faults(judge: JudgeDeclaration, rubric: Rubric) -> Iterator[str]:
             yield f"model: the rubric `{judge.rubric}` is rules, which ask nobody; leave `model` out"
     elif judge.model is None:
         yield f"rubric: `{judge.rubric}` is applied by a model; name it in `model` (`ethicsdb list model`)"
+    elif isinstance(rubric, ClassifierRubric):
+        return
     elif judge.model.startswith("openai:"):
         fault = endpoint_fault("http" + judge.model.partition("@http")[2])
         if fault:

@@ -11,16 +11,19 @@ from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import item_rows
 from ethicsdb.registry.versions import read_sql, version_in
 from ethicsdb.runners.backends.base import Ask, Backend
+from ethicsdb.runners.classifiers import Classifier, check_classifier
 from ethicsdb.runners.identity import verdict_identity
 from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
 from ethicsdb.runners.models import JudgeParts, check_model, resolve_model
-from ethicsdb.runners.reading import Reading, read_verdict
+from ethicsdb.runners.progress import Progress
+from ethicsdb.runners.reading import Reading, read_label, read_verdict
 from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
 from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
 from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError, NotFoundError
 from ethicsdb.schemas.outcomes import VerdictStatus
+from ethicsdb.schemas.rubrics import ClassifierRubric
 from ethicsdb.schemas.text import restore
 
 __all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_run"]
@@ -57,6 +60,8 @@ def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
     benchmark, _, rows = find_items(context, reference)
     check_can_ask(context, benchmark, judge)
     body = judge.rubric.rubric
+    if isinstance(body, ClassifierRubric):
+        return
     for payload in {row.payload.get(getattr(body, "by", "")): row.payload for row in rows}.values():
         judge_messages(judge.rubric, payload, "")
 
@@ -69,6 +74,10 @@ def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: Judg
         ModelError: the judge's model can't be asked from here.
     """
     name = judge.declaration.name
+    rubric = judge.rubric.rubric
+    if isinstance(rubric, ClassifierRubric):
+        check_classifier(resolve_model(context.declarations, str(judge.declaration.model)), rubric.labels)
+        return
     if getattr(judge.rubric.rubric, "prompt", None) is None:
         raise DeclarationError(
             f"The judge `{name}` can only read outputs that were imported: its rubric `{judge.rubric.name}` has no "
@@ -92,13 +101,13 @@ def _others(context: Context, benchmark: BenchmarkDeclaration, name: str, *, ask
     return f"Judges of {benchmark.name} that can: {', '.join(able)}." if able else "`ethicsdb list judge` lists others."
 
 
-def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | None) -> JudgedRun:
+def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | Classifier | None) -> JudgedRun:
     """Judge every completed answer of a run; verdicts that are there stay, and nothing is asked twice.
 
     A judge's answer that is there already is read again without a call where only the parser or the counting changed.
 
     Args:
-        backend: the judge's model, ready; None for rules.
+        backend: the judge's model, ready; a classifier on this machine; None for rules.
 
     Raises:
         NotFoundError: no such run.
@@ -106,7 +115,12 @@ def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend
     """
     with open_stage(context, "verdicts", judge.declaration.name, ["judge", judge.identity.fingerprint]) as stage:
         subjects, without_text = _subjects(context, run_id)
-        judged = _by_rules(judge, subjects) if backend is None else _by_model(stage, judge, backend, subjects)
+        if backend is None:
+            judged = _by_rules(judge, subjects)
+        elif isinstance(backend, Classifier):
+            judged = _by_classifier(judge, backend, subjects)
+        else:
+            judged = _by_model(stage, judge, backend, subjects)
         counts = _append_new(stage, run_id, judge, judged)
     return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, counts)
 
@@ -131,6 +145,21 @@ def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
 def _by_rules(judge: JudgeParts, subjects: list[_Subject]) -> Iterator[Judged]:
     for subject in subjects:
         yield Judged(subject.response_key, read_verdict(judge.rubric.rubric, subject.item, subject.text), None)
+
+
+def _by_classifier(judge: JudgeParts, classifier: Classifier, subjects: list[_Subject]) -> Iterator[Judged]:
+    rubric = judge.rubric.rubric
+    assert isinstance(rubric, ClassifierRubric)  # `check_can_ask` saw to it
+    texts = [subject.text for subject in subjects]
+    with Progress(f"{judge.declaration.name} verdicts", len(set(texts))) as progress:
+        found = {}
+        for text, said in classifier.classify(texts):
+            found[text] = said
+            progress.count("completed")
+    for subject in subjects:
+        said = found[subject.text]
+        fields = {"probability": round(said.probability, 6), "cut": said.cut}
+        yield Judged(subject.response_key, read_label(rubric, said.label, fields), None)
 
 
 def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[_Subject]) -> Iterator[Judged]:

@@ -10,12 +10,22 @@ from pathlib import Path
 
 from ethicsdb.registry.declared import Declarations
 from ethicsdb.runners.backends.base import Backend
+from ethicsdb.runners.classifiers import Classifier, check_classifier
 from ethicsdb.runners.identity import Identity, declared_remote, judge_identity
 from ethicsdb.schemas.declared import BenchmarkDeclaration, JudgeDeclaration, ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
-from ethicsdb.schemas.rubrics import RubricDeclaration
+from ethicsdb.schemas.rubrics import ClassifierRubric, RubricDeclaration
 
-__all__ = ["JudgeParts", "check_model", "identity_of", "judge_of", "local_model", "open_backend", "resolve_model"]
+__all__ = [
+    "JudgeParts",
+    "check_model",
+    "identity_of",
+    "judge_of",
+    "local_model",
+    "open_backend",
+    "open_judge",
+    "resolve_model",
+]
 
 _SPEC = re.compile(r"(openai|embedded|hf|vectors):(.+)")
 
@@ -122,6 +132,10 @@ def identity_of(model: ModelDeclaration) -> Identity:
         from ethicsdb.runners.backends.embedded import embedded_identity
 
         return embedded_identity(model)
+    if model.backend == "hf":
+        from ethicsdb.runners.classifiers import classifier_identity
+
+        return classifier_identity(model)  # as a judge, which is all that a local model is told apart here for
     if model.base_url is not None:
         from ethicsdb.runners.backends.openai import check_endpoint
 
@@ -166,3 +180,21 @@ def open_backend(model: ModelDeclaration, concurrency: int | None = None) -> Ite
     from ethicsdb.runners.backends.openai import OpenAIBackend
 
     yield OpenAIBackend(model, identity_of(model))
+
+
+@contextmanager
+def open_judge(
+    judge: JudgeParts, model: ModelDeclaration, concurrency: int | None = None
+) -> Iterator[Backend | Classifier]:
+    """A judge's model ready to judge: one that is asked, or a classifier on this machine.
+
+    Raises:
+        ModelError: as `open_backend`; or the classifier can't be loaded, or gives labels that the rubric lacks.
+    """
+    rubric = judge.rubric.rubric
+    if not isinstance(rubric, ClassifierRubric):
+        with open_backend(model, concurrency) as backend:
+            yield backend
+        return
+    check_classifier(model, rubric.labels)
+    yield Classifier(model)

@@ -13,9 +13,17 @@ from ethicsdb.runners.parsers.numbered import NumberedAnswers, parse_numbered
 from ethicsdb.runners.refusal import classify, is_refusal
 from ethicsdb.schemas.errors import DeclarationError
 from ethicsdb.schemas.outcomes import VerdictStatus
-from ethicsdb.schemas.rubrics import Area, ChoiceRubric, ClassRubric, NumberedRubric, RefusalRubric, Rubric
+from ethicsdb.schemas.rubrics import (
+    Area,
+    ChoiceRubric,
+    ClassifierRubric,
+    ClassRubric,
+    NumberedRubric,
+    RefusalRubric,
+    Rubric,
+)
 
-__all__ = ["Reading", "area_of", "read_verdict"]
+__all__ = ["Reading", "area_of", "read_label", "read_verdict"]
 
 Labels = list[tuple[str, str]]
 
@@ -47,6 +55,18 @@ def read_verdict(rubric: Rubric, item: dict[str, Any], text: str) -> Reading:
         ChoiceRubric: _choice,
     }
     return readers[type(rubric)](rubric, item, text)
+
+
+def read_label(rubric: ClassifierRubric, label: str, fields: dict[str, Any]) -> Reading:
+    """The verdict that a classifier's label is; one that the rubric does not name is unparsable.
+
+    Args:
+        fields: the probability, and whether the text was cut.
+    """
+    value = rubric.labels.get(label)
+    if value is None:
+        return Reading(VerdictStatus.UNPARSABLE, "unknown_label", [], {"label": label, **fields})
+    return Reading(VerdictStatus.PARSED, None, [(rubric.attribute, value)], {"label": label, **fields})
 
 
 def area_of(rubric: NumberedRubric, item: dict[str, Any]) -> Area:

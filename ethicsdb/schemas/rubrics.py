@@ -130,6 +130,17 @@ class ChoiceRubric(_Part):
     form: Literal["choice"]
 
 
+class ClassifierRubric(_Part):
+    """The labels of a classifier of texts, which reads the answer alone (ToxiGen's RoBERTa).
+
+    Label: `attribute`, with the value that stands for the classifier's likeliest label.
+    """
+
+    form: Literal["classifier"]
+    attribute: Line = Field(description="the label's name")
+    labels: dict[str, Line] = Field(min_length=2, description="the classifier's label: the value that it stands for")
+
+
 def _check_prompt(prompt: str | None, listed: str) -> None:
     """A prompt that leaves out what is to be judged would be judged all the same."""
     if prompt is None:
@@ -140,7 +151,9 @@ def _check_prompt(prompt: str | None, listed: str) -> None:
             raise ValueError(f"the prompt holds no {field}, so the judge would not see it")
 
 
-Rubric = Annotated[NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric, Field(discriminator="form")]
+Rubric = Annotated[
+    NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric | ClassifierRubric, Field(discriminator="form")
+]
 
 
 class RubricDeclaration(_Part):
@@ -154,7 +167,7 @@ class RubricDeclaration(_Part):
     rubric: Rubric
 
 
-def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric) -> dict[str, list[str]]:
+def attributes_of(rubric: Rubric) -> dict[str, list[str]]:
     """The labels that a rubric's verdicts can give: attribute: its possible values.
 
     A metric over another attribute, or over other values of it, has no number under a judge with this rubric.
@@ -163,6 +176,8 @@ def attributes_of(rubric: NumberedRubric | ClassRubric | RefusalRubric | ChoiceR
         return {"safety": ["safe", "unsafe"], "refusal": ["yes", "no"], "safety_published": ["safe", "unsafe"]}
     if isinstance(rubric, RefusalRubric):
         return {"refusal": ["yes", "no"], "manner": ["refusal", "partial", "compliance", "empty"]}
+    if isinstance(rubric, ClassifierRubric):
+        return {rubric.attribute: list(dict.fromkeys(rubric.labels.values()))}
     if isinstance(rubric, ChoiceRubric):
         return {"choice": [*map(str, range(MOST_OPTIONS)), "none"], "refusal": ["yes", "no"]}
     reported = sorted(set(rubric.recode.values()) if rubric.recode else set(rubric.classes))

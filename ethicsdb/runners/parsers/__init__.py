@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ethicsdb.schemas.rubrics import ChoiceRubric, ClassRubric, NumberedRubric, RefusalRubric
+from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, ClassRubric, NumberedRubric, Rubric
 
 __all__ = ["parser_of"]
 
 
-def parser_of(rubric: NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric) -> tuple[str, str]:
+def parser_of(rubric: Rubric) -> tuple[str, str]:
     """Name and version of the parser that reads a rubric's answers; both enter the judge's fingerprint."""
     from ethicsdb.runners.parsers import choice, classes, numbered
     from ethicsdb.runners.refusal import RULES_VERSION
@@ -16,6 +16,8 @@ def parser_of(rubric: NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubri
         return "numbered", numbered.PARSER_VERSION
     if isinstance(rubric, ClassRubric):
         return "classes", classes.PARSER_VERSION
+    if isinstance(rubric, ClassifierRubric):
+        return "classifier", "classifier-1"
     if isinstance(rubric, ChoiceRubric):
         return "choice", choice.PARSER_VERSION
     return "refusal_rules", RULES_VERSION

@@ -10,6 +10,7 @@ SELECT
             WHEN 'numbered' THEN ['safety', 'refusal', 'safety_published']
             WHEN 'refusal_rules' THEN ['refusal', 'manner']
             WHEN 'choice' THEN ['choice', 'refusal']
+            WHEN 'classifier' THEN [identity ->> '$.rubric.attribute']
             WHEN 'classes' THEN list_concat(
                 [identity ->> '$.rubric.attribute', 'safety'],
                 CASE WHEN json_type(identity, '$.rubric.recode') = 'OBJECT'

@@ -3,4 +3,5 @@
 SELECT leaderboard.*
 FROM leaderboard
 JOIN benchmark ON benchmark.name = leaderboard.benchmark AND benchmark.major = leaderboard.major
-WHERE benchmark.declaration ->> '$.measure' IN ('choices', 'human_votes', 'opinion', 'toxicity')
+WHERE benchmark.declaration ->> '$.measure' IN ('choices', 'human_votes', 'opinion')
+   OR (leaderboard.benchmark, leaderboard.metric) IN (SELECT (benchmark, metric) FROM metric WHERE attribute = 'toxicity')
