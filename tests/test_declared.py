@@ -111,7 +111,7 @@ def test_yml_counts_and_a_folder_of_that_name_does_not_hurt(tmp_path: Path) -> N
         (BENCHMARK, {"judges": []}, "the declaration: runner `generate` needs `judges`"),
         (BENCHMARK, {"runner": "likelihood"}, "the declaration: runner `likelihood` needs `likelihood` and `measure`"),
         (BENCHMARK, {"sampling": {"temperature": "hot"}}, "sampling.temperature: must be a number"),
-        (MODEL, {"backend": "magic"}, "backend: `magic` is not allowed; expected 'openai', 'embedded', 'hf' or"),
+        (MODEL, {"backend": "magic"}, "backend: `magic` is not allowed; expected 'openai', 'embedded', 'hf',"),
         (RUBRIC, {"rubric": {**RUBRIC["rubric"], "form": "lettered"}}, "rubric: form `lettered` is not allowed"),
     ],
 )  # fmt: skip

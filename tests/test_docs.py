@@ -52,7 +52,7 @@ def test_every_column_of_the_board_is_explained() -> None:
     assert [column for column in columns if f"`{column}`" not in told] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/commands.md", "docs/importing.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/commands.md", "docs/importing.md", "docs/local_models.md"])
 def test_commands_that_are_shown_have_these_options(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]

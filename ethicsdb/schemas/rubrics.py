@@ -12,6 +12,7 @@ __all__ = [
     "Area",
     "ChoiceRubric",
     "ClassRubric",
+    "ClassifierRubric",
     "NumberedRubric",
     "RefusalRubric",
     "Rubric",
