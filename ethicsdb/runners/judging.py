@@ -83,8 +83,14 @@ def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: Judg
             f"The judge `{name}` can only read outputs that were imported: its rubric `{judge.rubric.name}` has no "
             f"prompt. {_others(context, benchmark, name, asking=True)}"
         )
+    model = resolve_model(context.declarations, str(judge.declaration.model))
+    if model.backend == "hf":
+        raise ModelError(
+            f"The judge `{name}` asks {model.name}, a model on this machine, which only a rubric of the form "
+            f"`classifier` can; serve it and use openai:ID@URL. {_others(context, benchmark, name, asking=True)}"
+        )
     try:
-        check_model(resolve_model(context.declarations, str(judge.declaration.model)))
+        check_model(model)
     except ModelError as error:
         raise ModelError(f"{error} {_others(context, benchmark, name, asking=False)}") from error
 

@@ -151,10 +151,8 @@ def check_model(model: ModelDeclaration) -> None:
     """
     if model.backend == "import":
         raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
-    if model.backend in ("hf", "vectors"):
-        raise ModelError(
-            f"{model.name} is scored by likelihood here; to let it write answers, serve it (openai:ID@URL)."
-        )
+    if model.backend == "vectors":
+        raise ModelError(f"{model.name} is a file of word vectors, which writes no answers.")
     if model.backend == "openai":
         from ethicsdb.runners.backends.openai import api_key
 
@@ -176,6 +174,12 @@ def open_backend(model: ModelDeclaration, concurrency: int | None = None) -> Ite
 
         with open_embedded(model) as backend:
             yield backend
+        return
+    if model.backend == "hf":
+        from ethicsdb.runners.backends.hf import HfBackend
+        from ethicsdb.runners.local import open_local
+
+        yield HfBackend(open_local(model))
         return
     from ethicsdb.runners.backends.openai import OpenAIBackend
 
