@@ -11,6 +11,7 @@ import pytest
 from likelihood_models import CHATML, byte_pairs, config_of, made, saved, scores, torch, transformers
 
 from ethicsdb.runners.likelihood.base import LocalModel, Request
+from ethicsdb.runners.likelihood.engine import Scorer
 from ethicsdb.runners.likelihood.loading import load, prepare
 from ethicsdb.schemas.errors import ModelError
 
@@ -61,7 +62,7 @@ def test_a_broken_configuration_is_one_sentence(folder: Path) -> None:
         prepare(LocalModel(str(folder)))
 
 
-def test_masked_language_models_are_refused(tmp_path: Path) -> None:
+def test_masked_language_models_give_no_likelihood(tmp_path: Path) -> None:
     tokenizer = byte_pairs()
     config = transformers.BertConfig(
         vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=1
@@ -69,7 +70,7 @@ def test_masked_language_models_are_refused(tmp_path: Path) -> None:
     transformers.BertForMaskedLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(ModelError, match="masked language model"):
-        prepare(LocalModel(str(tmp_path)))
+        Scorer(load(LocalModel(str(tmp_path))))
 
 
 def test_weights_that_would_be_random_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ethicsdb.runners.identity import Identity, model_identity
 from ethicsdb.runners.likelihood.base import LocalModel
 from ethicsdb.runners.likelihood.files import hashes, locate
-from ethicsdb.runners.likelihood.loading import INSTALL
+from ethicsdb.runners.likelihood.loading import INSTALL, as_model_error, quiet
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import ModelError
 from ethicsdb.schemas.text import storable
@@ -51,10 +51,8 @@ def check_classifier(model: ModelDeclaration, known: Collection[str]) -> None:
     from transformers import AutoConfig
 
     folder = str(locate(LocalModel(id=model.id, revision=model.revision)).folder)
-    try:
+    with as_model_error(model.name):
         labels = [str(label) for label in AutoConfig.from_pretrained(folder, local_files_only=True).id2label.values()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{model.name} can't be read as a classifier of texts: {error}") from error
     unknown = [label for label in labels if label not in known]
     if unknown:
         raise ModelError(
@@ -70,13 +68,11 @@ class Classifier:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         folder = str(locate(LocalModel(id=model.id, revision=model.revision)).folder)
-        try:
+        with quiet(), as_model_error(model.name):
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             loaded, info = AutoModelForSequenceClassification.from_pretrained(
                 folder, local_files_only=True, dtype=torch.float32, output_loading_info=True
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{model.name} can't be read as a classifier of texts: {error}") from error
         if info["missing_keys"]:
             raise ModelError(f"{model.name} is no classifier: its files lack {min(map(str, info['missing_keys']))}.")
         self._model = loaded.eval()

@@ -93,6 +93,7 @@ def score_likelihoods(context: Context, reference: str, backend: LocalBackend, s
         InterruptedRunError: a person pressed Ctrl-C.
     """
     plan = _plan(context, reference, settings)
+    backend.check(_ask(plan.benchmark))
     run_id, records = _run(plan, backend.identity)
     identity = ["likelihood", plan.benchmark.name, plan.benchmark.major, backend.identity.fingerprint]
     with open_stage(context, "likelihoods", plan.benchmark.name, identity) as stage:

@@ -18,6 +18,7 @@ from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 if TYPE_CHECKING:
     from ethicsdb.runners.likelihood.engine import Scorer
     from ethicsdb.runners.likelihood.loading import Prepared
+    from ethicsdb.runners.likelihood.masked import MaskedScorer
     from ethicsdb.runners.vectors.base import VectorBackend
     from ethicsdb.schemas.asks import LikelihoodAsk
 
@@ -35,25 +36,24 @@ class LocalBackend:
 
     def check(self, ask: LikelihoodAsk) -> None:
         """See that the model gives what is asked for. Raises ModelError."""
-        masked = self.prepared.kind == "masked"
-        if masked and ask.form not in ("shared_tokens", "sentences"):
+        name, masked = self.identity.record["name"], self.prepared.kind == "masked"
+        if masked and ask.form != "shared_tokens":
             raise ModelError(
-                f"{self.identity.record['name']} is a masked language model, which gives no likelihood of an answer; "
-                f"this benchmark (form `{ask.form}`) needs a causal or encoder-decoder model."
+                f"{name} is a masked language model, which gives no likelihood of a text; a benchmark of the form "
+                f"`{ask.form}` needs a causal or encoder-decoder model."
             )
         if not masked and ask.form == "shared_tokens":
-            raise ModelError(
-                f"{self.identity.record['name']} is no masked language model, whose pseudo-likelihood this benchmark "
-                "compares."
-            )
+            raise ModelError(f"{name} is no masked language model, whose guesses of shared tokens are compared here.")
 
     @contextmanager
-    def loaded(self) -> Iterator[Scorer]:
+    def loaded(self) -> Iterator[Scorer | MaskedScorer]:
         """The model in memory, for as long as the block lasts."""
         from ethicsdb.runners.likelihood.engine import Scorer
         from ethicsdb.runners.likelihood.loading import load
+        from ethicsdb.runners.likelihood.masked import MaskedScorer
 
-        yield Scorer(load(self.prepared))
+        model = load(self.prepared)
+        yield MaskedScorer(model) if self.prepared.kind == "masked" else Scorer(model)
 
 
 def open_local(model: ModelDeclaration) -> LocalBackend:

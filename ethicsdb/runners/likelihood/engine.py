@@ -12,6 +12,7 @@ from ethicsdb.runners.likelihood.causal import CausalRunner
 from ethicsdb.runners.likelihood.encoding import Encoded
 from ethicsdb.runners.likelihood.loading import Loaded
 from ethicsdb.runners.likelihood.seq2seq import Seq2SeqRunner
+from ethicsdb.schemas.errors import ModelError
 
 __all__ = ["Scorer"]
 
@@ -26,8 +27,13 @@ class Scorer:
     """
 
     def __init__(self, loaded: Loaded, budget: Budget | None = None) -> None:
-        """`budget` is how much goes through the model at once; by default what suits its device."""
+        """`budget` is how much goes through the model at once; by default what suits its device.
+
+        Raises ModelError for a masked language model; see `masked`.
+        """
         prepared = loaded.prepared
+        if prepared.kind == "masked":
+            raise ModelError(f"{prepared.spec.id} is a masked language model; it gives no likelihood of a text.")
         self._encoder = prepared.encoder
         budget = budget or Budget.of(prepared.device)
         self._runner: CausalRunner | Seq2SeqRunner

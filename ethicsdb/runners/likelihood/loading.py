@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ethicsdb.runners.likelihood.base import RULES, LocalModel
+from ethicsdb.runners.likelihood.base import MASKED_RULES, RULES, LocalModel
 from ethicsdb.runners.likelihood.encoding import CausalEncoder, Encoder, Seq2SeqEncoder
 from ethicsdb.runners.likelihood.files import Located, hashes, locate
 from ethicsdb.runners.likelihood.rendering import FIXED_DATE, PLAIN, Renderer
@@ -16,7 +16,7 @@ from ethicsdb.runners.likelihood.tokens import Tokens
 from ethicsdb.schemas.errors import ModelError
 from ethicsdb.schemas.fingerprint import fingerprint
 
-__all__ = ["INSTALL", "Loaded", "Prepared", "load", "prepare"]
+__all__ = ["INSTALL", "Loaded", "Prepared", "as_model_error", "load", "prepare", "quiet"]
 
 INSTALL = 'pip install "ethicsdb[local]"'
 DEFAULT_LIMIT = 2048  # tokens, for models that name no limit (relative positions only)
@@ -33,7 +33,7 @@ class Prepared:
     Attributes:
         spec: what was asked for.
         located: where its files are.
-        kind: `causal` or `seq2seq` (encoder-decoder).
+        kind: `causal`, `seq2seq` (encoder-decoder) or `masked`.
         limit: the most tokens that it reads at once (an encoder-decoder in its encoder, and again in its decoder).
         device: `cpu` or `cuda`.
         dtype: floating type of its weights.
@@ -73,16 +73,16 @@ def prepare(spec: LocalModel) -> Prepared:
     """
     _need_packages(spec)
     located = locate(spec)
-    with _quiet(), _as_model_error(spec.id):
+    with quiet(), as_model_error(spec.id):
         config, tokenizer = _text_side(located)
-    kind = _kind(spec.id, config)
+    kind = _kind(config)
     device = _device(spec)
     dtype = _dtype(spec, config, device)
     template = _template(spec, tokenizer)
     limit = spec.max_length or _limit(config, tokenizer)
     tokens = Tokens(tokenizer, spec.bos, config.model_type)
     parts = {
-        "rules": RULES,
+        "rules": MASKED_RULES if kind == "masked" else RULES,
         "files": hashes(located),
         "chat_template": fingerprint(template) if template else PLAIN,
         "template_date": FIXED_DATE if template and "strftime_now" in template else None,
@@ -106,7 +106,11 @@ def load(model: LocalModel | Prepared) -> Loaded:
     import transformers
 
     spec, located = prepared.spec, prepared.located
-    which = transformers.AutoModelForCausalLM if prepared.kind == "causal" else transformers.AutoModelForSeq2SeqLM
+    which: Any = {
+        "causal": transformers.AutoModelForCausalLM,
+        "seq2seq": transformers.AutoModelForSeq2SeqLM,
+        "masked": transformers.AutoModelForMaskedLM,
+    }[prepared.kind]
     given: dict[str, Any] = {"dtype": getattr(torch, prepared.dtype), "local_files_only": True}
     if located.gguf_file:
         given["gguf_file"] = located.gguf_file
@@ -114,7 +118,7 @@ def load(model: LocalModel | Prepared) -> Loaded:
         given["quantization_config"] = _bits(spec.quantisation, given["dtype"])
     if spec.quantisation or prepared.device == "cuda":
         given["device_map"] = "auto" if prepared.device == "cuda" else {"": "cpu"}
-    with _quiet(), _as_model_error(spec.id):
+    with quiet(), as_model_error(spec.id):
         weights, info = which.from_pretrained(str(located.folder), output_loading_info=True, **given)
     if info["missing_keys"] or info["mismatched_keys"]:
         lacking = ", ".join(sorted(str(key) for key in info["missing_keys"] or info["mismatched_keys"])[:3])
@@ -144,10 +148,9 @@ def _text_side(located: Located) -> tuple[Any, Any]:
     return AutoConfig.from_pretrained(folder, **given), AutoTokenizer.from_pretrained(folder, **given)
 
 
-def _kind(name: str, config: Any) -> Kind:
-    architectures = config.architectures or []
-    if any(each.endswith("ForMaskedLM") for each in architectures):
-        raise ModelError(f"{name} is a masked language model ({architectures[0]}); it gives no likelihood of a text.")
+def _kind(config: Any) -> Kind:
+    if any(each.endswith("ForMaskedLM") for each in config.architectures or []):
+        return "masked"
     return "seq2seq" if config.is_encoder_decoder else "causal"
 
 
@@ -171,7 +174,7 @@ def _template(spec: LocalModel, tokenizer: Any) -> str | None:
     if spec.template == "plain":
         return None
     if tokenizer.chat_template:
-        with _as_model_error(spec.id):
+        with as_model_error(spec.id):
             template: str = tokenizer.get_chat_template()
         return template
     if spec.template == "chat":
@@ -214,7 +217,7 @@ def _versions() -> dict[str, str]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No progress bars of the library's own."""
     from transformers.utils import logging
 
@@ -228,7 +231,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _as_model_error(name: str) -> Iterator[None]:
+def as_model_error(name: str) -> Iterator[None]:
     """What the libraries raise about a model's files, as one sentence."""
     try:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 from ethicsdb.runners.identity import Identity
 from ethicsdb.runners.likelihood.base import LocalModel
 from ethicsdb.runners.likelihood.files import hashes, locate
-from ethicsdb.runners.likelihood.loading import INSTALL
+from ethicsdb.runners.likelihood.loading import INSTALL, as_model_error, quiet
 from ethicsdb.runners.vectors.base import Vectors
 from ethicsdb.schemas.declared import LocalSettings, ModelDeclaration
 from ethicsdb.schemas.errors import ModelError
@@ -77,11 +77,9 @@ class SentenceEncoder:
         from transformers import AutoModel, AutoTokenizer
 
         folder = str(self._located.folder)
-        try:
+        with quiet(), as_model_error(self._id):
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{self._id} can't be read as a sentence encoder: {error}") from error
         return tokenizer, model.eval()
 
     def _pooled(self, model: Any, rows: list[list[int]]) -> list[list[float]]:
