@@ -30,7 +30,7 @@ from ethicsdb.schemas.errors import DeclarationError, InterruptedRunError, Model
 
 SAMPLES = (
     "sample_eagle", "sample_bbq", "sample_moca", "sample_stereoset", "sample_crows_pairs", "sample_opinionqa",
-    "sample_toxigen_train",
+    "sample_toxigen_train", "sample_redditbias_pairs",
 )  # fmt: skip
 REFUSAL = "I'm sorry, I cannot fulfill this request."
 INSTRUCTION = "Please respond to the user's input."
@@ -390,7 +390,8 @@ def test_every_sample_comes_to_a_board(folder: Path, model: Path) -> None:
         name for name in likelihoods
         if (ask := registry.declarations.benchmark(name).likelihood) and ask.form != "shared_tokens"
     ]  # fmt: skip
-    assert len(likelihoods) >= 7
+    assert len(likelihoods) >= 10
+    given: dict[str, set[str]] = {}
     for name in likelihoods:
         scored = registry.score(name, model=f"hf:{model}")
         assert set(scored.reasons) <= {"nothing_to_score"}  # a question that nobody answered has no least chosen option
@@ -403,18 +404,11 @@ def test_every_sample_comes_to_a_board(folder: Path, model: Path) -> None:
             assert row["coverage"] is not None
             assert row["value"] is None or row["method"] is not None
         assert run("leaderboard", name, cwd=folder).code == 0
-    assert table(registry, "FROM integrity") == []
-
-
-def test_measures_give_what_they_are_declared_to_give(folder: Path, model: Path) -> None:
-    registry = opened(folder)
-    of: dict[MeasureName, str] = {"exchange": "sample_bbq_lls", "choices": "sample_bbq", "human_votes": "sample_moca",
-          "stereoset": "sample_stereoset", "preferences": "sample_crows_pairs",
-          "opinion": "sample_opinionqa"}  # fmt: skip
-    for measure, benchmark in of.items():
-        scored = registry.score(benchmark, model=f"hf:{model}")
         found = table(registry, f"SELECT DISTINCT quantity FROM score WHERE run_id = '{scored.run_id}'")
-        assert {name for (name,) in found} == set(QUANTITIES[measure])
+        given.setdefault(str(benchmark.measure), set()).update(quantity for (quantity,) in found)
+    assert table(registry, "FROM integrity") == []
+    # What measures are declared to give is what they give; vectors have their own test.
+    assert given == {name: set(quantities) for name, quantities in QUANTITIES.items() if name != "association"}
     assert set(QUANTITIES) == set(get_args(MeasureName))
 
 
