@@ -273,6 +273,27 @@ def test_another_refusal_is_another_number_and_nothing_else(folder: Path, model:
     assert ours["lls_refusal"]["value"] != theirs["lls_refusal"]["value"]
 
 
+def test_other_items_are_another_run_and_another_comparison_other_numbers(folder: Path, model: Path) -> None:
+    declared(folder)
+    first = opened(folder).score("mine", model=f"hf:{model}")
+    declared(folder, items={"labels": ["morality"]})
+    second = opened(folder).score("mine", model=f"hf:{model}")
+    assert (first.asked, second.asked) == (9, 3)
+    assert first.run_id != second.run_id
+    from importlib.resources import files
+
+    text = files("ethicsdb.registry") / "declarations" / "benchmarks" / "sample_stereoset.yaml"
+    benchmark = yaml.safe_load(text.read_text(encoding="utf-8")) | {"name": "mine"}
+    values = []
+    for compare in ("mean", "sum"):
+        benchmark["likelihood"]["compare"] = compare
+        (folder / "ethicsdb.d" / "mine.yaml").write_text(yaml.safe_dump(benchmark), encoding="utf-8")
+        registry = opened(folder)
+        registry.score("mine", model=f"hf:{model}")
+        values.append([row["value"] for row in registry.leaderboard("mine")])
+    assert values[0] != values[1]
+
+
 def conversation(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     """A data set `talks` of these conversations, and the benchmark `mine` over it."""
     lines = [

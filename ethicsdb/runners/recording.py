@@ -40,6 +40,8 @@ def run_batches(
     """A run's id and the batches of its catalog rows; the run's own comes last: then it is whole."""
     prompt = put.prompt["fingerprint"] if put.prompt else None
     keys = {"prompt": prompt, "sampling": put.sampling, **put.keys, "limit": put.limit}
+    if benchmark.items:
+        keys["items"] = benchmark.items
     run_id = run_identity(benchmark, (version.version, version.fingerprint), model.fingerprint, keys, "evaluation")
     run = {
         "run_id": run_id,

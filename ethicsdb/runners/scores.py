@@ -40,13 +40,14 @@ def score_run(context: Context, benchmark: BenchmarkDeclaration, run_id: str, ju
     if benchmark.measure is None:
         return 0
     with open_stage(context, "scores", benchmark.name, ["scores", benchmark.name, benchmark.major]) as stage:
+        compare = benchmark.likelihood.compare if benchmark.likelihood else "mean"
         with context.reading() as connection:
-            observed, inputs = _observed(context, connection, run_id, judge)
+            observed, found = _observed(context, connection, run_id, judge)
+            inputs = fingerprint([found, benchmark.measure, compare])
             held = connection.execute(read_sql("scores_held"), _where(run_id, judge, inputs)).fetchone()
             if held and held[0]:
                 return int(held[0])
             places = _places(connection, run_id)
-        compare = benchmark.likelihood.compare if benchmark.likelihood else "mean"
         measure = measure_named(benchmark.measure)
         cuts = {place: [observed[row] for row in members] for place, members in places.items()}
         cuts |= own_cuts(benchmark.measure, cuts[WHOLE])
