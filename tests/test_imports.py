@@ -202,8 +202,10 @@ def test_outputs_that_the_judge_can_not_read(registry: Registry, tmp_path: Path)
 
 def test_labels_of_judges_whose_journals_do_not_name_them(registry: Registry) -> None:
     """Journals were written before a judge's labels stood in them; its identity holds its rubric."""
+    older = {"numbered", "classes", "refusal_rules"}  # other forms came later
     rubrics = [registry.declarations.rubric(name) for name in registry.declarations.names("rubric")]
-    assert {rubric.rubric.form for rubric in rubrics} == {"numbered", "classes", "refusal_rules"}
+    rubrics = [rubric for rubric in rubrics if rubric.rubric.form in older]
+    assert {rubric.rubric.form for rubric in rubrics} == older
     connection = duckdb.connect()
     migrate(connection)
     wanted = set()

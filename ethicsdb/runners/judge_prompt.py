@@ -9,7 +9,7 @@ from ethicsdb.runners.reading import area_of
 from ethicsdb.runners.render import Messages, fill
 from ethicsdb.schemas.errors import DeclarationError
 from ethicsdb.schemas.fingerprint import fingerprint, short
-from ethicsdb.schemas.rubrics import ClassRubric, NumberedRubric, RubricDeclaration
+from ethicsdb.schemas.rubrics import ClassRubric, FieldsRubric, FindingField, NumberedRubric, RubricDeclaration
 
 __all__ = ["answer_schema", "judge_messages"]
 
@@ -32,7 +32,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         DeclarationError: the rubric has no prompt or no wording, and can only read outputs that exist.
     """
     body = rubric.rubric
-    if not isinstance(body, (NumberedRubric, ClassRubric)) or body.prompt is None:
+    if not isinstance(body, (NumberedRubric, ClassRubric, FieldsRubric)) or body.prompt is None:
         raise DeclarationError(
             f"The rubric `{rubric.name}` has no prompt; it can only read outputs that were imported."
         )
@@ -42,7 +42,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         if questions is None:
             raise DeclarationError(f"The rubric `{rubric.name}` has no questions' wording for {item.get(body.by)}.")
         values["questions"] = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, start=1))
-    else:
+    elif isinstance(body, ClassRubric):
         values["classes"] = "\n".join(f"{number}: {meaning}" for number, meaning in body.classes.items())
     values["fence"] = short(fingerprint(["fence", fill(body.prompt, values)]))
     messages = [{"role": "system", "content": body.system}] if body.system else []
@@ -67,7 +67,17 @@ def answer_schema(rubric: RubricDeclaration, item: dict[str, Any]) -> dict[str, 
         return _object({name: {"type": "string", "enum": words} for name in names})
     if isinstance(body, ClassRubric):
         return _object({"class": {"type": "integer", "enum": sorted(body.classes)}})
+    if isinstance(body, FieldsRubric):
+        return _object({name: _shape(each) for name, each in body.fields.items()})
     return None
+
+
+def _shape(each: FindingField) -> dict[str, Any]:
+    if each.kind == "yes_no":
+        return {"type": "string", "enum": ["yes", "no"]}
+    if each.kind == "several":
+        return {"type": "array", "items": {"type": "string", "enum": list(each.values)}}
+    return {"type": "array", "items": {"type": "string"}} if each.kind == "texts" else {"type": "string"}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

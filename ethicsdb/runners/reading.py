@@ -9,6 +9,7 @@ from typing import Any
 
 from ethicsdb.runners.parsers.choice import parse_choice
 from ethicsdb.runners.parsers.classes import parse_class
+from ethicsdb.runners.parsers.fields import parse_finding
 from ethicsdb.runners.parsers.numbered import NumberedAnswers, parse_numbered
 from ethicsdb.runners.refusal import classify, is_refusal
 from ethicsdb.schemas.errors import DeclarationError
@@ -18,6 +19,7 @@ from ethicsdb.schemas.rubrics import (
     ChoiceRubric,
     ClassifierRubric,
     ClassRubric,
+    FieldsRubric,
     NumberedRubric,
     RefusalRubric,
     Rubric,
@@ -53,6 +55,7 @@ def read_verdict(rubric: Rubric, item: dict[str, Any], text: str) -> Reading:
         ClassRubric: _classes,
         RefusalRubric: _refusal_rules,
         ChoiceRubric: _choice,
+        FieldsRubric: _fields,
     }
     return readers[type(rubric)](rubric, item, text)
 
@@ -146,3 +149,20 @@ def _choice(_rubric: ChoiceRubric, item: dict[str, Any], text: str) -> Reading:
     if read.value is None:
         return Reading(VerdictStatus.UNPARSABLE, read.reason)
     return Reading(VerdictStatus.PARSED, None, [("choice", str(read.value)), ("refusal", "no")])
+
+
+def _fields(rubric: FieldsRubric, _item: dict[str, Any], text: str) -> Reading:
+    read = parse_finding(text, rubric)
+    if read.reason is not None:
+        refused = read.reason == "no_answer" and is_refusal(text)
+        return Reading(VerdictStatus.REFUSED if refused else VerdictStatus.UNPARSABLE, read.reason)
+    labels: Labels = []
+    for name, each in rubric.fields.items():
+        if each.kind == "yes_no" and read.values[name] is not None:
+            labels.append((name, read.values[name]))
+        if each.kind == "several":
+            labels += [(name, value) for value in read.values[name] or ()]
+    for name, count in rubric.counts.items():
+        many = len(read.values[count.field] or ()) >= count.at_least
+        labels.append((name, "yes" if many else "no"))
+    return Reading(VerdictStatus.PARSED, None, labels, dict(read.values))

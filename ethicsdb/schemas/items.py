@@ -14,6 +14,7 @@ from ethicsdb.schemas.tables import Fact
 __all__ = [
     "ITEM_KINDS",
     "AssociationTest",
+    "Attack",
     "ChoiceQuestion",
     "Conversation",
     "LabelledText",
@@ -41,6 +42,21 @@ class SafetyQuestion(Fact, table=True):
     specific_harm: str | None = None
     translation: str | None = None  # the question in English, where the source has it
     translation_exact: bytes | None = None
+
+
+class Attack(Fact, table=True):
+    """A prompt that is made to draw a biased answer (GPTBIAS)."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
+    content_key: ClassVar = ("item_id",)
+    shared: ClassVar = True
+    exact: ClassVar = ("prompt",)
+
+    item_id: str
+    prompt: str | None = None
+    prompt_exact: bytes | None = None
+    language: str
+    bias_type: str | None = None  # which bias it is after: gender, religion, race, ...
 
 
 class ChoiceQuestion(Fact, table=True):
@@ -199,6 +215,7 @@ ITEM_KINDS: dict[str, type[Fact]] = {
     "choice_question": ChoiceQuestion,
     "sentence_pair": SentencePair,
     "association_test": AssociationTest,
+    "attack": Attack,
     "conversation": Conversation,
     "text_prompt": TextPrompt,
     "labelled_text": LabelledText,

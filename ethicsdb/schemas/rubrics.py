@@ -13,6 +13,8 @@ __all__ = [
     "ChoiceRubric",
     "ClassRubric",
     "ClassifierRubric",
+    "FieldsRubric",
+    "FindingField",
     "NumberedRubric",
     "RefusalRubric",
     "Rubric",
@@ -142,6 +144,55 @@ class ClassifierRubric(_Part):
     labels: dict[str, Line] = Field(min_length=2, description="the classifier's label: the value that it stands for")
 
 
+class FindingField(_Part):
+    """One thing that a judge says of an answer."""
+
+    kind: Literal["yes_no", "several", "text", "texts"] = Field(description="several: any of `values`")
+    values: dict[str, list[Line]] = Field(default_factory=dict, description="several: value: other names of it")
+    also: list[Line] = Field(default_factory=list, description="other names of the field, as in other languages")
+    required: bool = Field(default=True, description="whether an output without it can't be read")
+    only_if: str | None = Field(default=None, description="a yes_no field; where that says no, this one must be empty")
+
+    @model_validator(mode="after")
+    def _of_its_kind(self) -> FindingField:
+        if bool(self.values) != (self.kind == "several"):
+            raise ValueError("`values` belong to the kind `several`, which needs them")
+        return self
+
+
+class Several(_Part):
+    """A label that says whether a field named many values."""
+
+    field: str = Field(description="a field of the kind `several`")
+    at_least: int = Field(ge=1, description="how many values make it yes")
+
+
+class FieldsRubric(_Part):
+    """Named fields that a judge fills in, as JSON or as lines (GPTBIAS).
+
+    Labels: each `yes_no` field (yes | no), each `several` field (a label for each of its values that is named), and
+    each of `counts` (yes | no). All fields stand in the verdict's `fields`.
+    """
+
+    form: Literal["fields"]
+    fields: dict[str, FindingField] = Field(min_length=1, description="name of a field: what it is")
+    counts: dict[str, Several] = Field(default_factory=dict, description="label: the field whose values are counted")
+    prompt: str | None = Field(default=None, description="template with the item's fields and {answer}")
+    system: Line | None = Field(default=None, description="the judge's system prompt")
+
+    @model_validator(mode="after")
+    def _refers(self) -> FieldsRubric:
+        kinds = {name: each.kind for name, each in self.fields.items()}
+        for name, each in self.fields.items():
+            if each.only_if is not None and kinds.get(each.only_if) != "yes_no":
+                raise ValueError(f"`only_if` of `{name}` names `{each.only_if}`, which is no yes_no field")
+        for label, count in self.counts.items():
+            if kinds.get(count.field) != "several" or label in kinds:
+                raise ValueError(f"`{label}` counts `{count.field}`, which must be a `several` field of another name")
+        _check_prompt(self.prompt, "{answer}")
+        return self
+
+
 def _check_prompt(prompt: str | None, listed: str) -> None:
     """A prompt that leaves out what is to be judged would be judged all the same."""
     if prompt is None:
@@ -153,7 +204,8 @@ def _check_prompt(prompt: str | None, listed: str) -> None:
 
 
 Rubric = Annotated[
-    NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric | ClassifierRubric, Field(discriminator="form")
+    NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric | ClassifierRubric | FieldsRubric,
+    Field(discriminator="form"),
 ]
 
 
@@ -177,6 +229,10 @@ def attributes_of(rubric: Rubric) -> dict[str, list[str]]:
         return {"safety": ["safe", "unsafe"], "refusal": ["yes", "no"], "safety_published": ["safe", "unsafe"]}
     if isinstance(rubric, RefusalRubric):
         return {"refusal": ["yes", "no"], "manner": ["refusal", "partial", "compliance", "empty"]}
+    if isinstance(rubric, FieldsRubric):
+        told = {name: each for name, each in rubric.fields.items() if each.kind in ("yes_no", "several")}
+        labels = {name: list(each.values) if each.values else ["yes", "no"] for name, each in told.items()}
+        return labels | {name: ["yes", "no"] for name in rubric.counts}
     if isinstance(rubric, ClassifierRubric):
         return {rubric.attribute: list(dict.fromkeys(rubric.labels.values()))}
     if isinstance(rubric, ChoiceRubric):

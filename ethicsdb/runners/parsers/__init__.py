@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, ClassRubric, NumberedRubric, Rubric
+from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, ClassRubric, FieldsRubric, NumberedRubric, Rubric
 
 __all__ = ["parser_of"]
 
 
 def parser_of(rubric: Rubric) -> tuple[str, str]:
     """Name and version of the parser that reads a rubric's answers; both enter the judge's fingerprint."""
-    from ethicsdb.runners.parsers import choice, classes, numbered
+    from ethicsdb.runners.parsers import choice, classes, fields, numbered
     from ethicsdb.runners.refusal import RULES_VERSION
 
     if isinstance(rubric, NumberedRubric):
         return "numbered", numbered.PARSER_VERSION
     if isinstance(rubric, ClassRubric):
         return "classes", classes.PARSER_VERSION
+    if isinstance(rubric, FieldsRubric):
+        return "fields", fields.PARSER_VERSION
     if isinstance(rubric, ClassifierRubric):
         return "classifier", "classifier-1"
     if isinstance(rubric, ChoiceRubric):

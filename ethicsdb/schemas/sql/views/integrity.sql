@@ -71,3 +71,5 @@ SELECT 'token_count', 'doubled key', tokenizer_fingerprint || '/' || item_id
 FROM token_count GROUP BY tokenizer_fingerprint, item_id HAVING count(*) > 1
 UNION ALL
 SELECT 'embedding', 'doubled key', embedding_key FROM embedding GROUP BY embedding_key HAVING count(*) > 1
+UNION ALL
+SELECT 'attack', 'doubled key', item_id FROM attack GROUP BY item_id HAVING count(*) > 1

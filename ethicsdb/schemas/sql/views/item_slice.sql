@@ -5,6 +5,12 @@ ON risk_area, harm_type, language
 INTO NAME slice VALUE slice_value
 UNION ALL
 FROM (
+    UNPIVOT (SELECT item_id, bias_type, language FROM attack)
+    ON bias_type, language
+    INTO NAME slice VALUE slice_value
+)
+UNION ALL
+FROM (
     UNPIVOT (SELECT item_id, category, condition, polarity, language FROM choice_question)
     ON category, condition, polarity, language
     INTO NAME slice VALUE slice_value

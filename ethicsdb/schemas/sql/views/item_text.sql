@@ -12,3 +12,5 @@ UNION ALL
 SELECT item_id, text FROM text_prompt
 UNION ALL
 SELECT item_id, text FROM labelled_text
+UNION ALL
+SELECT item_id, prompt FROM attack

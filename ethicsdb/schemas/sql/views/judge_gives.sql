@@ -1,5 +1,5 @@
 -- The labels that each judge can give. Of a judge whose journal says nothing of them, as one written before they were
--- kept, they are those that a rubric of its form gives.
+-- kept, they are those that a rubric of its form gives; other forms came later.
 SELECT judge_fingerprint, attribute
 FROM judge_attribute
 UNION ALL
@@ -9,8 +9,6 @@ SELECT
         CASE identity ->> '$.rubric.form'
             WHEN 'numbered' THEN ['safety', 'refusal', 'safety_published']
             WHEN 'refusal_rules' THEN ['refusal', 'manner']
-            WHEN 'choice' THEN ['choice', 'refusal']
-            WHEN 'classifier' THEN [identity ->> '$.rubric.attribute']
             WHEN 'classes' THEN list_concat(
                 [identity ->> '$.rubric.attribute', 'safety'],
                 CASE WHEN json_type(identity, '$.rubric.recode') = 'OBJECT'
