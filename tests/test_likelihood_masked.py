@@ -106,7 +106,7 @@ def test_both_sentences_of_a_pair_share_as_much(loaded: Loaded) -> None:
 
 def test_batches_and_order_do_not_matter(loaded: Loaded) -> None:
     whole = scores(loaded, requests())
-    single = scores(loaded, requests()[::-1], Budget(tokens=1, logits=1, cache_bytes=1))
+    single = scores(loaded, requests()[::-1], Budget(tokens=60, logits=1 << 16, cache_bytes=1))
     for name, score in whole.items():
         assert single[name].logprob_sum == pytest.approx(score.logprob_sum, abs=2e-5)
 
