@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ethicsdb.runners.likelihood.base import (
     TargetScore,
 )
 from ethicsdb.runners.likelihood.batching import Budget
-from ethicsdb.runners.likelihood.loading import Loaded, load
+from ethicsdb.runners.likelihood.loading import Loaded, load, prepare
 from ethicsdb.runners.likelihood.masked import MaskedScorer
 from ethicsdb.schemas.errors import ModelError
 
@@ -31,6 +32,7 @@ PAIRS = [
     ("x", "x"),
 ]
 FAMILIES = ("bert", "roberta")
+POSITIONS = 64
 
 
 def made(folder: Path, family: str) -> Loaded:
@@ -38,12 +40,13 @@ def made(folder: Path, family: str) -> Loaded:
     tokenizer.add_special_tokens({"mask_token": "<mask>"})
     given = {
         "vocab_size": len(tokenizer), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 48, "max_position_embeddings": 64, "initializer_range": 0.3, "pad_token_id": 1,
+        "intermediate_size": 48, "max_position_embeddings": POSITIONS, "initializer_range": 0.3, "pad_token_id": 1,
     }  # fmt: skip
     torch.manual_seed(2)
     config, model = {
         "bert": (transformers.BertConfig, transformers.BertForMaskedLM),
         "roberta": (transformers.RobertaConfig, transformers.RobertaForMaskedLM),
+        "camembert": (transformers.CamembertConfig, transformers.CamembertForMaskedLM),
     }[family]
     model(config(**given)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -103,7 +106,7 @@ def test_both_sentences_of_a_pair_share_as_much(loaded: Loaded) -> None:
 
 def test_batches_and_order_do_not_matter(loaded: Loaded) -> None:
     whole = scores(loaded, requests())
-    single = scores(loaded, requests()[::-1], Budget(tokens=1, logits=1, cache_bytes=1))
+    single = scores(loaded, requests()[::-1], Budget(tokens=60, logits=1 << 16, cache_bytes=1))
     for name, score in whole.items():
         assert single[name].logprob_sum == pytest.approx(score.logprob_sum, abs=2e-5)
 
@@ -121,6 +124,32 @@ def test_what_can_not_be_scored_is_told(loaded: Loaded) -> None:
     }  # fmt: skip
     with pytest.raises(ModelError, match="two sentences share"):
         scores(loaded, [Request("one", "", ("x",))])
+
+
+@pytest.mark.parametrize(("family", "lost"), [("bert", 0), ("roberta", 2), ("camembert", 2)])
+def test_every_position_is_used_and_none_more(tmp_path: Path, family: str, lost: int) -> None:
+    loaded = made(tmp_path, family)
+    tokenizer = loaded.prepared.tokenizer
+    added = len(tokenizer("a")["input_ids"]) - len(tokenizer("a", add_special_tokens=False)["input_ids"])
+    texts = {len(tokenizer(text)["input_ids"]): text for text in ("好" * 10 + "7" * more for more in range(80))}
+    fits, over = (texts[POSITIONS - lost + more] for more in (0, 1))
+    found = scores(loaded, [Request("fits", "", (fits,), fits), Request("over", "", (over,), over)])
+    assert (found["fits"].error, found["fits"].tokens) == (None, POSITIONS - lost - added)
+    assert found["over"].error == TARGET_TOO_LONG
+
+
+def test_special_tokens_that_a_text_spells_out_are_not_scored(loaded: Loaded) -> None:
+    found = scores(loaded, [Request("one", "", ("<mask></s>好",), "<mask></s>好")])
+    assert found["one"].tokens == scores(loaded, [Request("one", "", ("好",), "好")])["one"].tokens
+
+
+@pytest.mark.parametrize("named", [None, ["BertForPreTraining"], ["BertModel"]])
+def test_an_encoder_without_that_architecture_is_no_causal_model(tmp_path: Path, named: list[str] | None) -> None:
+    made(tmp_path, "bert")
+    config = json.loads((tmp_path / "config.json").read_text())
+    for given, kind in ((named, "masked"), (["BertLMHeadModel"], "causal")):
+        (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": given}))
+        assert prepare(LocalModel(str(tmp_path), device="cpu")).kind == kind
 
 
 def test_it_comes_to_a_board_of_its_own(loaded: Loaded, tmp_path: Path) -> None:

@@ -149,9 +149,21 @@ def _text_side(located: Located) -> tuple[Any, Any]:
 
 
 def _kind(config: Any) -> Kind:
-    if any(each.endswith("ForMaskedLM") for each in config.architectures or []):
+    """By the architecture that the configuration names, else by what models of its type are.
+
+    Encoders are published with none (`bert_uncased_L-2_H-128_A-2`) or as `BertForPreTraining`. Transformers loads them
+    as causal models too, and they then see the very token that they are to predict.
+    """
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    named = config.architectures or []
+    if any(each.endswith("ForMaskedLM") for each in named):
         return "masked"
-    return "seq2seq" if config.is_encoder_decoder else "causal"
+    if config.is_encoder_decoder:
+        return "seq2seq"
+    generates = any(each.endswith(("ForCausalLM", "LMHeadModel")) for each in named)
+    encodes = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False)
+    return "masked" if encodes and not generates else "causal"
 
 
 def _device(spec: LocalModel) -> str:

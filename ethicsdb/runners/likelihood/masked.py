@@ -59,9 +59,9 @@ class MaskedScorer:
         self._mask = int(mask)
         self._model = loaded.model
         self._tokens = prepared.encoder.tokens
-        # RoBERTa's first positions are its padding's.
-        roberta = "roberta" in str(prepared.config.model_type)
-        self._limit = prepared.limit - ((prepared.config.pad_token_id or 0) + 1 if roberta else 0)
+        # An unknown word is a word of the text; a separator or mask that the text spells out is not.
+        self._special = set(prepared.tokenizer.all_special_ids) - {prepared.tokenizer.unk_token_id}
+        self._limit = min(prepared.limit, _positions(loaded.model))
         budget = budget or Budget.of(prepared.device)
         self._budget = min(budget.tokens, budget.positions(int(prepared.config.vocab_size)))
 
@@ -79,7 +79,8 @@ class MaskedScorer:
             raise ModelError("A masked language model scores the tokens that two sentences share, and there is one.")
         if has_surrogate(text) or has_surrogate(request.beside):
             return failed(LONE_SURROGATE)
-        ids, masked = self._shared(text, request.beside)
+        ids, shared = self._shared(text, request.beside)
+        masked = [at for at in shared if ids[at] not in self._special]
         if not masked:
             return failed(EMPTY_TARGET)
         prefix, suffix = self._tokens.prefix, self._tokens.suffix
@@ -127,6 +128,24 @@ class MaskedScorer:
         for (target, _), value in zip(rows, found, strict=True):
             target.total += value
             target.left -= 1
+
+
+def _positions(model: Any) -> float:
+    """How many positions a model has for tokens, infinity where they are no table.
+
+    RoBERTa and its relatives (CamemBERT, MPNet, Longformer, ...) count from behind the padding's position, so that the
+    configuration's number is too large by two.
+    """
+    import torch
+
+    tables = [
+        module
+        for name, module in model.named_modules()
+        if name.rpartition(".")[2] == "position_embeddings" and isinstance(module, torch.nn.Embedding)
+    ]
+    starts = [0 if table.padding_idx is None else table.padding_idx + 1 for table in tables]
+    counts = [table.num_embeddings - start for table, start in zip(tables, starts, strict=True)]
+    return min(counts, default=float("inf"))
 
 
 def _scored(target: _Target | TargetScore) -> TargetScore:
