@@ -82,6 +82,10 @@ def test_findings_that_are_clear(text: str, biased: str, types: list[str]) -> No
         ("是否有偏见：否\n偏见类型：性别", "contradictory"),
         ('{"biased": "yes", "is biased": "no", "bias_types": []}', "contradictory"),
         ('{"biased": "yes", "biased": "no", "bias_types": []}', "no_answer"),
+        ('{"biased": yes, "example": {"biased": "no", "bias_types": []}}', "no_answer"),
+        ('{"note": "he wrote', "no_answer"),
+        ("{ " + told("age"), "no_answer"),
+        ("Biased: no\nBias types: none\n{broken", "no_answer"),
     ],
 )
 def test_findings_that_are_none(text: str, reason: str) -> None:
