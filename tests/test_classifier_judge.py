@@ -99,3 +99,48 @@ def test_what_can_not_be_is_said(tmp_path: Path, classifier: Path) -> None:
     with pytest.raises(ModelError, match="needs a pinned revision"):
         unpinned.run("mine", model="ngram-obliging")
     assert rows_of(registry, "SELECT count(*) FROM call") == [(0,)]  # nothing was paid for
+
+
+def test_heads_on_causal_models_read_each_text_to_its_end(tmp_path: Path) -> None:
+    from ethicsdb.runners.classifiers import Classifier
+    from ethicsdb.schemas.declared import ModelDeclaration
+
+    tokenizer = byte_pairs(bos=True)
+    texts = ["Short.", "A longer text, with more words in it.", "你好，世界。", "x" * 90]
+    for name, padding in (("padded", tokenizer.pad_token_id or 0), ("alone", None)):
+        torch.manual_seed(9)
+        config = transformers.GPT2Config(
+            vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=4, n_positions=40, initializer_range=0.5,
+            num_labels=3, pad_token_id=padding,
+        )  # fmt: skip
+        model = transformers.GPT2ForSequenceClassification(config)
+        model.save_pretrained(tmp_path / name)
+        tokenizer.save_pretrained(tmp_path / name)
+        exact = model.double().eval()
+        declared = ModelDeclaration(kind="model", name=name, backend="hf", id=str(tmp_path / name))
+        for text, said in Classifier(declared).classify(texts):
+            ids = tokenizer(text, truncation=True, max_length=40)["input_ids"]
+            with torch.no_grad():
+                shares = exact(input_ids=torch.tensor([ids])).logits[0].softmax(dim=-1)
+            assert said.label == f"LABEL_{int(shares.argmax())}"
+            assert said.probability == pytest.approx(float(shares.max()), abs=1e-5)
+            assert said.cut == (text == "x" * 90)
+
+
+@pytest.mark.parametrize("given", [{"num_labels": 1}, {"num_labels": 2, "problem_type": "multi_label_classification"}])
+def test_what_chooses_no_label_is_no_judge(tmp_path: Path, given: dict[str, Any]) -> None:
+    tokenizer = byte_pairs(bos=True)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        **given,
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(tmp_path / "odd")
+    tokenizer.save_pretrained(tmp_path / "odd")
+    registry = declared(tmp_path, tmp_path / "odd")
+    registry.build("sample_toxigen")
+    with pytest.raises(ModelError, match="does not choose one of several labels"):
+        registry.run("mine", model="ngram-obliging")

@@ -83,6 +83,14 @@ def test_a_file_is_what_it_holds(tmp_path: Path) -> None:
         ("a.bin", b"2 3\nrose " + struct.pack("<3f", 1, 2, 3) + b"\nlily \x00\x01", "record 2 of 2: the file ends"),
         ("a.bin", b"9 3\n" + b"\xff\xfe" * 9000, "record 1: expected a word, a space and floats"),
         ("a.gz", b"not packed", "not readable"),
+        ("a.gz", gzip.compress(b"rose 1 2 3\n" * 9000)[:40] + b"broken" * 9, "not readable"),
+        ("a.txt", b"rose 1 nan 3\n", r"line 1: expected a word and 3 numbers"),
+        ("a.txt", b"tulip 1 2 3\nrose 1 inf 3\n", r"line 2: expected a word and 3 numbers"),
+        ("a.bin", b"1 3\nrose " + struct.pack("<3f", 1, float("nan"), 3), "record 1: expected 3 numbers"),
+        ("a.vec", b"3 3\nrose 1 2 3\nlily 1 2 3\n", "first line says 3 words, and 2 follow"),
+        ("a.vec", b"1 3\nrose 1 2 3\nlily 1 2 3\n", "first line says 1 words, and 2 follow"),
+        ("a.vec", b"1 300\nrose 1 2 3\n", "line 2: expected a word and 300 numbers"),
+        ("a.bin", b"1 3\nrose " + struct.pack("<6f", 1, 2, 3, 4, 5, 6), "first line says 1 words, and more follow"),
     ],
 )
 def test_broken_files_are_told(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -220,3 +228,70 @@ def test_a_sentence_encoder_pools_what_an_oracle_pools(registry: Registry, tmp_p
     scored = registry.score("sample_weat", model=f"hf:{folder}")
     assert scored.asked == sum(scored.outcomes.values()) == 10
     assert board(registry, "effect_size")["overall", ""]["n"] == scored.outcomes["scored"]
+
+
+def tiny_encoder(transformers: Any, torch: Any, folder: Path, kind: str) -> tuple[Path, Any, Any]:
+    """An encoder with random weights that reads 32 tokens, or a T5, which has no table of positions."""
+    from likelihood_models import byte_pairs, pieces
+
+    tokenizer = byte_pairs(bos=True) if kind == "t5" else pieces()
+    torch.manual_seed(1)
+    shared = {"vocab_size": len(tokenizer), "initializer_range": 0.3, "pad_token_id": 1}
+    if kind == "t5":
+        config = transformers.T5Config(d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, **shared)
+        model = transformers.T5Model(config)
+    else:
+        of_bert = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+        made = {"mpnet": transformers.MPNetConfig, "camembert": transformers.CamembertConfig}[kind]
+        config = made(max_position_embeddings=34, **of_bert, **shared)
+        model = {"mpnet": transformers.MPNetModel, "camembert": transformers.CamembertModel}[kind](config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder, model.double().eval(), tokenizer
+
+
+def encoder_of(folder: Path) -> Any:
+    from ethicsdb.runners.vectors.sentences import SentenceEncoder
+
+    return SentenceEncoder(ModelDeclaration(kind="model", name="encoder", backend="hf", id=str(folder)))
+
+
+@pytest.mark.parametrize("kind", ["mpnet", "camembert", "t5"])
+def test_encoders_read_to_their_last_position(tmp_path: Path, kind: str) -> None:
+    torch = pytest.importorskip("torch", reason="the extra `local` is not installed")
+    transformers = pytest.importorskip("transformers", reason="the extra `local` is not installed")
+    folder, exact, tokenizer = tiny_encoder(transformers, torch, tmp_path / kind, kind)
+    by_length = {len(tokenizer(text)["input_ids"]): text for text in ("好" * 4 + "7" * more for more in range(60))}
+    texts = [by_length[length] for length in (32, 33)]
+    found = encoder_of(folder).vectors(texts)
+    assert (found[texts[1]] is None) == (kind != "t5")
+    for text in [text for text in texts if found[text] is not None]:
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            states = (exact.get_encoder() if kind == "t5" else exact)(input_ids=ids).last_hidden_state[0]
+        assert found[text] == pytest.approx(states.mean(dim=0).tolist(), abs=1e-5)
+
+
+def test_weights_that_are_missing_are_not_made_up(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="the extra `local` is not installed")
+    transformers = pytest.importorskip("transformers", reason="the extra `local` is not installed")
+    folder, exact, _ = tiny_encoder(transformers, torch, tmp_path / "whole", "mpnet")
+    state = {name: value for name, value in exact.float().state_dict().items() if "layer.1" not in name}
+    exact.save_pretrained(folder, state_dict=state)
+    with pytest.raises(ModelError, match=r"its files lack encoder\.layer\.1"):
+        encoder_of(folder).vectors(["rose"])
+
+
+def test_a_vector_without_direction_is_none(registry: Registry, tmp_path: Path) -> None:
+    room = files("ethicsdb.builders") / "samples" / "weat"
+    test = json.loads((room / "sample_plants.jsonl").read_text(encoding="utf-8"))
+    generator = np.random.default_rng(7)
+    vectors = {word: list(map(float, generator.normal(size=4))) for word in sample_words()}
+    lost = test["targ1"]["examples"][0]
+    boards = []
+    for name, own in (("zero", vectors | {lost: [0.0] * 4}), ("none", {w: v for w, v in vectors.items() if w != lost})):
+        (tmp_path / name).mkdir()
+        run_id = registry.score("sample_weat", model=f"vectors:{written(tmp_path / name, 'vec', own)}").run_id
+        rows = [row for row in registry.leaderboard("sample_weat") if row["run_id"] == run_id]
+        boards.append([(row["metric"], row["slice_value"], row["value"], row["n"]) for row in rows])
+    assert boards[0] == boards[1]

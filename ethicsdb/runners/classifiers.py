@@ -11,6 +11,7 @@ from ethicsdb.runners.identity import Identity, model_identity
 from ethicsdb.runners.likelihood.base import LocalModel
 from ethicsdb.runners.likelihood.files import hashes, locate
 from ethicsdb.runners.likelihood.loading import INSTALL, as_model_error, quiet
+from ethicsdb.runners.likelihood.positions import readable_tokens
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import ModelError
 from ethicsdb.schemas.text import storable
@@ -18,6 +19,7 @@ from ethicsdb.schemas.text import storable
 __all__ = ["Classified", "Classifier", "check_classifier", "classifier_identity"]
 
 BATCH_TOKENS = 4096
+RULES = "classifier-2"  # part of a classifier's identity
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Classified:
 def classifier_identity(model: ModelDeclaration) -> Identity:
     """Who a classifier is: a folder by what its files hold, a model of the Hub by its id and pinned revision."""
     folder = Path(model.id).expanduser()
-    local = {"max_length": model.local.max_length if model.local else None}
+    local = {"rules": RULES, "max_length": model.local.max_length if model.local else None}
     if not folder.is_dir():
         return model_identity(model.name, model.backend, model.id, model.revision, local)
     files = hashes(locate(LocalModel(id=model.id)))
@@ -52,7 +54,13 @@ def check_classifier(model: ModelDeclaration, known: Collection[str]) -> None:
 
     folder = str(locate(LocalModel(id=model.id, revision=model.revision)).folder)
     with as_model_error(model.name):
-        labels = [str(label) for label in AutoConfig.from_pretrained(folder, local_files_only=True).id2label.values()]
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    labels = [str(label) for label in config.id2label.values()]
+    if len(labels) < 2 or config.problem_type in ("multi_label_classification", "regression"):
+        raise ModelError(
+            f"{model.name} does not choose one of several labels ({config.problem_type or 'regression'}, "
+            f"{len(labels)} label{'s' * (len(labels) != 1)}), which is what a classifier that judges does."
+        )
     unknown = [label for label in labels if label not in known]
     if unknown:
         raise ModelError(
@@ -76,10 +84,11 @@ class Classifier:
         if info["missing_keys"]:
             raise ModelError(f"{model.name} is no classifier: its files lack {min(map(str, info['missing_keys']))}.")
         self._model = loaded.eval()
-        own = int(self._tokenizer.model_max_length)
-        positions = getattr(loaded.config, "max_position_embeddings", own)
-        roberta = "roberta" in str(loaded.config.model_type)  # whose first positions are its padding's
-        self._limit = (model.local and model.local.max_length) or min(own, int(positions) - 2 * roberta)
+        self._tokenizer.truncation_side = "right"
+        readable = readable_tokens(loaded, self._tokenizer)
+        self._limit = min((model.local and model.local.max_length) or readable, readable)
+        # Heads on causal models find a text's end by this token; without it they read one text at a time.
+        self._padding: int | None = loaded.config.get_text_config().pad_token_id
 
     def classify(self, texts: Sequence[str]) -> Iterator[tuple[str, Classified]]:
         """Each distinct text with what is said of it, the shortest first; batch by batch.
@@ -90,7 +99,8 @@ class Classifier:
         order = sorted(encoded, key=lambda text: len(encoded[text]))
         batch: list[str] = []
         for text in order:
-            if batch and (len(batch) + 1) * min(len(encoded[text]), self._limit) > BATCH_TOKENS:
+            longest = min(len(encoded[text]), self._limit)
+            if batch and (self._padding is None or (len(batch) + 1) * longest > BATCH_TOKENS):
                 yield from self._batch(batch, encoded)
                 batch = []
             batch.append(text)
@@ -100,8 +110,8 @@ class Classifier:
     def _batch(self, texts: list[str], encoded: dict[str, list[int]]) -> Iterator[tuple[str, Classified]]:
         import torch
 
-        rows = [self._kept(encoded[text]) for text in texts]
-        ids = torch.full((len(rows), max(map(len, rows))), int(self._tokenizer.pad_token_id or 0))
+        rows = [self._kept(text, encoded[text]) for text in texts]
+        ids = torch.full((len(rows), max(map(len, rows))), self._padding or 0)
         mask = torch.zeros_like(ids)
         for at, row in enumerate(rows):
             ids[at, : len(row)] = torch.tensor(row)
@@ -113,6 +123,9 @@ class Classifier:
             label = str(self._model.config.id2label[best])
             yield text, Classified(label, float(row[best]), len(encoded[text]) > self._limit)
 
-    def _kept(self, ids: list[int]) -> list[int]:
-        """The first ids up to the limit; the last one of a cut text is the token that ends every text."""
-        return ids if len(ids) <= self._limit else [*ids[: self._limit - 1], ids[-1]]
+    def _kept(self, text: str, ids: list[int]) -> list[int]:
+        """The first tokens of a text up to the limit, with those that the tokenizer puts around every text."""
+        if len(ids) <= self._limit:
+            return ids
+        kept: list[int] = self._tokenizer(storable(text), truncation=True, max_length=self._limit)["input_ids"]
+        return kept

@@ -32,7 +32,7 @@ __all__ = [
 # Names the rules below and in `rendering` and `encoding`; it enters a model's fingerprint, so that numbers made under
 # other rules are never taken for these.
 RULES = "likelihood-1"
-MASKED_RULES = "masked-1"  # likewise, of `masked`
+MASKED_RULES = "masked-2"  # likewise, of `masked`
 
 CONTEXT_TRUNCATED = "context_truncated"  # the context lost its oldest turns or tokens
 BOUNDARY_UNSTABLE = "boundary_unstable"  # the context's own tokens are others once the target follows

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ethicsdb.runners.likelihood.base import MASKED_RULES, RULES, LocalModel
 from ethicsdb.runners.likelihood.encoding import CausalEncoder, Encoder, Seq2SeqEncoder
 from ethicsdb.runners.likelihood.files import Located, hashes, locate
+from ethicsdb.runners.likelihood.positions import configured_limit
 from ethicsdb.runners.likelihood.rendering import FIXED_DATE, PLAIN, Renderer
 from ethicsdb.runners.likelihood.tokens import Tokens
 from ethicsdb.schemas.errors import ModelError
@@ -19,9 +20,6 @@ from ethicsdb.schemas.fingerprint import fingerprint
 __all__ = ["INSTALL", "Loaded", "Prepared", "as_model_error", "load", "prepare", "quiet"]
 
 INSTALL = 'pip install "ethicsdb[local]"'
-DEFAULT_LIMIT = 2048  # tokens, for models that name no limit (relative positions only)
-_LIMITS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_seq_length", "seq_length")
-_SANE = 10**9  # tokenizers without a limit say 10**30
 
 Kind = Literal["causal", "seq2seq", "masked"]
 
@@ -79,7 +77,7 @@ def prepare(spec: LocalModel) -> Prepared:
     device = _device(spec)
     dtype = _dtype(spec, config, device)
     template = _template(spec, tokenizer)
-    limit = spec.max_length or _limit(config, tokenizer)
+    limit = spec.max_length or configured_limit(config, tokenizer)
     tokens = Tokens(tokenizer, spec.bos, config.model_type)
     parts = {
         "rules": MASKED_RULES if kind == "masked" else RULES,
@@ -192,17 +190,6 @@ def _template(spec: LocalModel, tokenizer: Any) -> str | None:
     if spec.template == "chat":
         raise ModelError(f"{spec.id} has no chat template; ask for `plain` or `auto`.")
     return None
-
-
-def _limit(config: Any, tokenizer: Any) -> int:
-    """The configuration's positions; a tokenizer's own limit may be 10**30 or a leftover of fine-tuning."""
-    text = config.get_text_config()
-    for name in _LIMITS:
-        value = getattr(text, name, None)
-        if isinstance(value, int) and value > 0:
-            return value
-    own = tokenizer.model_max_length
-    return int(own) if own < _SANE else DEFAULT_LIMIT
 
 
 def _encoder(name: str, config: Any, tokens: Tokens, renderer: Renderer, limit: int) -> Encoder:

@@ -26,6 +26,7 @@ from ethicsdb.runners.likelihood.base import (
 )
 from ethicsdb.runners.likelihood.batching import Budget
 from ethicsdb.runners.likelihood.logits import token_logprobs
+from ethicsdb.runners.likelihood.positions import table_positions
 from ethicsdb.schemas.errors import ModelError
 from ethicsdb.schemas.text import has_surrogate
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MaskedScorer"]
 
-WINDOW = 256  # requests that are sorted together; each of their tokens is a row
+WINDOW = 64  # requests that are sorted together and kept together; each of their shared tokens is a row
 
 
 @dataclass
@@ -61,7 +62,7 @@ class MaskedScorer:
         self._tokens = prepared.encoder.tokens
         # An unknown word is a word of the text; a separator or mask that the text spells out is not.
         self._special = set(prepared.tokenizer.all_special_ids) - {prepared.tokenizer.unk_token_id}
-        self._limit = min(prepared.limit, _positions(loaded.model))
+        self._limit = min(prepared.limit, table_positions(loaded.model))
         budget = budget or Budget.of(prepared.device)
         self._budget = min(budget.tokens, budget.positions(int(prepared.config.vocab_size)))
 
@@ -96,7 +97,7 @@ class MaskedScorer:
         """
         turned = text > beside
         one, two = (self._tokens.ids(each) for each in ((beside, text) if turned else (text, beside)))
-        blocks = difflib.SequenceMatcher(None, one, two).get_matching_blocks()
+        blocks = difflib.SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
         starts = [(block.b if turned else block.a, block.size) for block in blocks]
         shared = [at for start, size in starts for at in range(start, start + size)]
         return (two if turned else one), shared
@@ -128,24 +129,6 @@ class MaskedScorer:
         for (target, _), value in zip(rows, found, strict=True):
             target.total += value
             target.left -= 1
-
-
-def _positions(model: Any) -> float:
-    """How many positions a model has for tokens, infinity where they are no table.
-
-    RoBERTa and its relatives (CamemBERT, MPNet, Longformer, ...) count from behind the padding's position, so that the
-    configuration's number is too large by two.
-    """
-    import torch
-
-    tables = [
-        module
-        for name, module in model.named_modules()
-        if name.rpartition(".")[2] == "position_embeddings" and isinstance(module, torch.nn.Embedding)
-    ]
-    starts = [0 if table.padding_idx is None else table.padding_idx + 1 for table in tables]
-    counts = [table.num_embeddings - start for table, start in zip(tables, starts, strict=True)]
-    return min(counts, default=float("inf"))
 
 
 def _scored(target: _Target | TargetScore) -> TargetScore:

@@ -128,7 +128,8 @@ def association(items: Sequence[Observed], _compare: Compare) -> list[Number]:
     - `p_value`: of one test, the one-sided permutation p; there is none of several.
     - `significant`: share of tests whose p is below 0.05.
 
-    A text without a vector is left out of its set; a test of which a set lacks more than a fifth has no number.
+    A text without a vector, or with one of zeros, which has no direction, is left out of its set; a test of which a
+    set lacks more than a fifth has no number.
     """
     known = [(item, sets) for item in items if (sets := _sets(item)) is not None]
     numbers = [_sizes("effect_size", known, 1, len(items)), _sizes("effect_size_ddof0", known, 0, len(items))]
@@ -144,7 +145,7 @@ def _sets(item: Observed) -> list[Vectors] | None:
     found = []
     for name in SETS:
         texts = item.payload[name]
-        known = [item.vectors[text] for text in texts if text in item.vectors]
+        known = [item.vectors[text] for text in texts if any(item.vectors.get(text, ()))]
         if len(texts) - len(known) > MOST_MISSING * len(texts) or not known:
             return None
         found.append(np.asarray(known, np.float64))

@@ -11,6 +11,7 @@ from ethicsdb.runners.identity import Identity
 from ethicsdb.runners.likelihood.base import LocalModel
 from ethicsdb.runners.likelihood.files import hashes, locate
 from ethicsdb.runners.likelihood.loading import INSTALL, as_model_error, quiet
+from ethicsdb.runners.likelihood.positions import readable_tokens
 from ethicsdb.runners.vectors.base import Vectors
 from ethicsdb.schemas.declared import LocalSettings, ModelDeclaration
 from ethicsdb.schemas.errors import ModelError
@@ -20,14 +21,15 @@ from ethicsdb.schemas.text import has_surrogate
 __all__ = ["SentenceEncoder"]
 
 BATCH_TOKENS = 4096
-RULES = "sentences-1"
+RULES = "sentences-2"
 
 
 class SentenceEncoder:
     """Pools an encoder's last hidden states into a vector a text, in float32 on a processor.
 
-    `mean` is over the text's tokens (special ones included, padding not), `cls` the first token, `last` the last. A
-    text that is longer than the model reads is None, as is one with half of a UTF-16 pair: neither is cut nor guessed.
+    `mean` is over the text's tokens (special ones included, padding not), `cls` the first token, `last` the last. Of an
+    encoder-decoder (T5) the encoder's states are pooled. A text that is longer than the model reads is None, as is one
+    with half of a UTF-16 pair: neither is cut nor guessed.
     """
 
     def __init__(self, model: ModelDeclaration) -> None:
@@ -61,7 +63,7 @@ class SentenceEncoder:
         import torch
 
         tokenizer, model = self._loaded()
-        limit = self._limit or min(int(tokenizer.model_max_length), _positions(model))
+        limit = min(self._limit or readable_tokens(model, tokenizer), readable_tokens(model, tokenizer))
         found: Vectors = dict.fromkeys(texts)
         plain = [text for text in found if not has_surrogate(text)]
         ids = {text: tokenizer(text)["input_ids"] for text in plain}
@@ -79,8 +81,15 @@ class SentenceEncoder:
         folder = str(self._located.folder)
         with quiet(), as_model_error(self._id):
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        return tokenizer, model.eval()
+            model, told = AutoModel.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32, output_loading_info=True
+            )
+        # Heads on top of the states are not used; of an encoder-decoder neither is the decoder.
+        unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
+        missing = sorted(key for key in map(str, told["missing_keys"]) if not key.startswith(unused))
+        if missing:
+            raise ModelError(f"{self._id} is no sentence encoder: its files lack {missing[0]}, which would be random.")
+        return tokenizer, (model.get_encoder() if model.config.is_encoder_decoder else model).eval()
 
     def _pooled(self, model: Any, rows: list[list[int]]) -> list[list[float]]:
         import torch
@@ -99,15 +108,6 @@ class SentenceEncoder:
         else:
             pooled = (states * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
         return [[float(value) for value in row] for row in pooled.float()]
-
-
-def _positions(model: Any) -> int:
-    """How many tokens a model reads; RoBERTa's first positions are its padding's."""
-    limit = getattr(model.config, "max_position_embeddings", None)
-    if limit is None:
-        return 10**9
-    padding = getattr(model.config, "pad_token_id", None)
-    return int(limit) - (int(padding or 0) + 1 if "roberta" in str(model.config.model_type) else 0)
 
 
 def _batches(texts: Sequence[str], ids: dict[str, list[int]]) -> Iterator[list[str]]:

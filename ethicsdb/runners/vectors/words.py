@@ -7,7 +7,9 @@ the formats, a line or a record a word, are read here.
 from __future__ import annotations
 
 import gzip
+import math
 import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -67,8 +69,8 @@ class WordVectors:
                 if header is not None and binary:
                     yield from _records(self._path.name, stream, header, wanted)
                 else:
-                    yield from _lines(self._path.name, stream, first if header is None else b"", wanted)
-        except (OSError, EOFError, gzip.BadGzipFile) as error:
+                    yield from _lines(self._path.name, stream, first if header is None else header, wanted)
+        except (OSError, EOFError, zlib.error) as error:
             raise SourceError(f"{self._path.name}: not readable ({error}). {OUTCOME}") from error
 
 
@@ -87,32 +89,43 @@ def _is_binary(path: Path, start: int, dimensions: int) -> bool:
     with _opened(path) as stream:
         stream.seek(start)
         sample = stream.read(LONGEST_WORD + 32 * dimensions)
-    line = sample.split(b"\n")[0]
+    numbers = sample.split(b"\n")[0].split()[1:]
     try:
-        return len([float(part) for part in line.split()[-dimensions:]]) != dimensions
+        return not [float(number) for number in numbers]
     except ValueError:
         return True
 
 
-def _lines(name: str, stream: Stream, first: bytes, wanted: set[str]) -> Iterator[tuple[str, list[float]]]:
-    dimensions: int | None = None
-    start = 1 if first else 2
-    for number, line in enumerate(([first, *stream] if first else stream), start=start):
+def _lines(
+    name: str, stream: Stream, first: bytes | tuple[int, int], wanted: set[str]
+) -> Iterator[tuple[str, list[float]]]:
+    """The wanted words of a text file, after its first line: a header, or the first word."""
+    words, dimensions = first if isinstance(first, tuple) else (None, None)
+    rows = [first, *stream] if isinstance(first, bytes) else stream
+    count = 0
+    for number, line in enumerate(rows, start=1 if isinstance(first, bytes) else 2):
         if not line.strip():
             continue
+        count += 1
         # From the right: GloVe's words may hold spaces.
         dimensions = dimensions or len(line.rstrip().split(b" ")) - 1
         parts = line.rstrip().rsplit(b" ", dimensions)
         word = parts[0].decode("utf-8", "replace")
-        if word not in wanted:
+        if count > 1 and word not in wanted:
             continue
-        try:
-            vector = [float(part) for part in parts[1:]]
-        except ValueError:
-            vector = []
-        if len(vector) != dimensions or dimensions < 2:
-            raise SourceError(f"{name}, line {number}: expected a word and {dimensions} numbers. {OUTCOME}")
-        yield word, vector
+        yield word, _vector(name, number, parts[1:], dimensions)
+    if words is not None and count != words:
+        raise SourceError(f"{name}: its first line says {words} words, and {count} follow; is it whole? {OUTCOME}")
+
+
+def _vector(name: str, number: int, parts: Sequence[bytes], dimensions: int) -> list[float]:
+    try:
+        vector = [float(part) for part in parts]
+    except ValueError:
+        vector = []
+    if len(vector) != dimensions or dimensions < 2 or not all(map(math.isfinite, vector)):
+        raise SourceError(f"{name}, line {number}: expected a word and {dimensions} numbers. {OUTCOME}")
+    return vector
 
 
 def _records(name: str, stream: Stream, header: tuple[int, int], wanted: set[str]) -> Iterator[tuple[str, list[float]]]:
@@ -128,5 +141,11 @@ def _records(name: str, stream: Stream, header: tuple[int, int], wanted: set[str
         if len(raw) < form.size:
             raise SourceError(f"{name}, record {number + 1} of {words}: the file ends inside it. {OUTCOME}")
         word = letters.lstrip(b"\n").decode("utf-8", "replace")
-        if word in wanted:
-            yield word, list(form.unpack(raw))
+        if word not in wanted:
+            continue
+        vector = list(form.unpack(raw))
+        if not all(map(math.isfinite, vector)):
+            raise SourceError(f"{name}, record {number + 1}: expected {dimensions} numbers. {OUTCOME}")
+        yield word, vector
+    if stream.read(LONGEST_WORD).strip():
+        raise SourceError(f"{name}: its first line says {words} words, and more follow; is it whole? {OUTCOME}")
