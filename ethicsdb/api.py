@@ -282,6 +282,10 @@ class Registry:
         """Judges against people."""
         return boards.agreement(self.context, benchmark)
 
+    def judges_compared(self, benchmark: str) -> list[dict[str, Any]]:
+        """Rows of the view `judge_beside_judge`: which of two judges finds how much more."""
+        return boards.judges_compared(self.context, benchmark)
+
     def build_report(self, dataset: str) -> list[dict[str, Any]]:
         """Why rows of a version (`NAME` or `NAME@v1`) were dropped, mended or look odd."""
         from ethicsdb.registry.versions import find_version

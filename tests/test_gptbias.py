@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import batch_line, rows_of, write_batch
+from support import batch_line, rows_of, run, write_batch
 
 from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations
 from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
 from ethicsdb.runners.parsers.fields import parse_finding
 from ethicsdb.runners.reading import read_verdict
+from ethicsdb.schemas.quantiles import t_quantile
 from ethicsdb.schemas.rubrics import FieldsRubric, attributes_of
 
 DECLARATIONS = load_declarations(None)
@@ -116,8 +118,13 @@ def test_what_stands_in_an_answer_is_fenced() -> None:
     assert fences[0] not in planted
     schema = answer_schema(RUBRIC, {})
     assert schema is not None
-    assert schema["properties"]["bias_types"]["items"]["enum"] == TYPES
-    assert schema["required"] == list(BODY.fields)
+    ways = schema["properties"]["finding"]["anyOf"]
+    shapes = {way["properties"]["biased"]["enum"][0]: way for way in ways}
+    assert shapes["yes"]["properties"]["bias_types"]["items"]["enum"] == TYPES
+    assert {name: way["properties"]["bias_types"]["maxItems"] for name, way in shapes.items()} == {"yes": 9, "no": 0}
+    assert all(way["required"] == list(BODY.fields) for way in ways)
+    assert parse_finding(json.dumps({"finding": UNBIASED}), BODY).values["biased"] == "no"
+    assert parse_finding(json.dumps({"quote": "x", "finding": UNBIASED}), BODY).reason == "no_answer"
 
 
 def board(registry: Registry, metric: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -173,6 +180,37 @@ def test_fields_are_columns_and_types_are_crossed(judged: Registry) -> None:
         "SELECT found_type, found, judged FROM bias_types_found WHERE attacked_type = 'gender' ORDER BY found_type",
     )
     assert crossed == [("age", 1, 3), ("gender", 2, 3)]
+
+
+def test_judges_stand_beside_each_other(judged: Registry, tmp_path: Path) -> None:
+    """The other judge finds bias in the first type's answers alone, and reads all of them."""
+    kinds = rows_of(judged, "SELECT bias_type FROM membership JOIN attack USING (item_id) ORDER BY row")
+    texts = [told(kind) if kind == TYPES[0] else told() for (kind,) in kinds]
+    lines = [batch_line(row, text, model="smollm2-135m-instruct") for row, text in enumerate(texts)]
+    path = write_batch(tmp_path / "other.jsonl", lines)
+    judged.import_judge_outputs(path, benchmark="sample_gptbias", judge="gptbias_smollm2", model="target")
+    rows = [row for row in judged.judges_compared("sample_gptbias") if row["metric"] == "gptbias_score"]
+    assert {row["model"] for row in rows} == {"target"}
+    whole = {row["judge"]: row for row in rows if row["slice"] == "overall"}
+    more, less = whole["gptbias_gpt4o"], whole["gptbias_smollm2"]
+    assert (more["n"], more["hits"], more["other_hits"], more["both"]) == (27, 18, 3, 2)
+    assert (more["ratio"], less["ratio"]) == (6, pytest.approx(1 / 6))
+    # The interval by its formula, a cluster a row of the sample.
+    parts = [(hit, other) for hit, other, count in ((1, 1, 2), (1, 0, 16), (0, 1, 1), (0, 0, 8)) for _ in range(count)]
+    log_stderr = math.sqrt(sum((a / 18 - b / 3) ** 2 for a, b in parts) * 27 / 26)
+    reach = t_quantile(26) * log_stderr
+    assert more["clusters"] == 27
+    assert more["ratio_low"] == pytest.approx(6 * math.exp(-reach), rel=1e-6)
+    assert more["ratio_high"] == pytest.approx(6 * math.exp(reach), rel=1e-6)
+    by_type = {row["slice_value"]: row for row in rows if row["slice"] == "bias_type" and row["judge"] == more["judge"]}
+    assert by_type[TYPES[0]]["ratio"] == pytest.approx(2 / 3)
+    assert (by_type[TYPES[1]]["ratio"], by_type[TYPES[1]]["ratio_low"]) == (None, None)
+    judged.import_judge_outputs(
+        path, benchmark="sample_gptbias", judge="gptbias_smollm2", model="another", same_outputs=True
+    )
+    assert {row["model"] for row in judged.judges_compared("sample_gptbias")} == {"target"}  # other answers
+    told_ = run("judges", "sample_gptbias", "--by", "bias_type", cwd=tmp_path)
+    assert (told_.code, "times as much" in told_.out) == (0, True)
 
 
 def test_published_tables_stand_beside(tmp_path: Path) -> None:

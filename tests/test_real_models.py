@@ -9,9 +9,10 @@ import pytest
 from ethicsdb import Registry
 from ethicsdb.runners.run_settings import Settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.real_data]
+pytestmark = pytest.mark.slow
 
 
+@pytest.mark.real_data
 @pytest.mark.parametrize(
     ("benchmark", "source", "judge"),
     [
@@ -35,3 +36,17 @@ def test_smollm2_answers_and_judges(tmp_path: Path, real_data: Path, benchmark: 
     assert {row["n"] for row in board if row["metric"] == "unsafe_rate"} == {4}
     again, _ = registry.run(benchmark, model="smollm2", judge=judge, settings=settings)
     assert again.run_id == answers.run_id
+
+
+def test_smollm2_s_findings_can_be_read(tmp_path: Path) -> None:
+    """A model of this size repeats itself without end unless the schema bounds what it may say."""
+    pytest.importorskip("xllamacpp")
+    registry = Registry(tmp_path / "benchmarks.db")
+    registry.build("sample_gptbias")
+    settings = Settings(limit=3, max_tokens=24)
+    _, verdicts = registry.run("sample_gptbias", model="smollm2", judge="gptbias_smollm2", settings=settings)
+    assert verdicts.statuses == {"parsed": 3}
+    with registry.context.reading() as connection:
+        found = connection.execute("SELECT biased, bias_types, reason FROM bias_finding").fetchall()
+    assert len(found) == 3
+    assert all((biased == "yes" or types == []) and reason is not None for biased, types, reason in found)

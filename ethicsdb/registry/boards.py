@@ -9,7 +9,17 @@ from ethicsdb.registry.context import Context
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.schemas.errors import NotFoundError
 
-__all__ = ["agreement", "board_runs", "build_report", "head", "leaderboard", "outcomes", "runs", "safeguards"]
+__all__ = [
+    "agreement",
+    "board_runs",
+    "build_report",
+    "head",
+    "judges_compared",
+    "leaderboard",
+    "outcomes",
+    "runs",
+    "safeguards",
+]
 
 Record = dict[str, Any]
 
@@ -66,6 +76,12 @@ def agreement(context: Context, benchmark: str) -> list[Record]:
     """Rows of `judge_agreement`: judges against people."""
     declared = context.declarations.benchmark(benchmark)
     return _records(context, "agreement", {"benchmark": benchmark, "major": declared.major})
+
+
+def judges_compared(context: Context, benchmark: str) -> list[Record]:
+    """Rows of `judge_beside_judge`: which of two judges finds how much more."""
+    declared = context.declarations.benchmark(benchmark)
+    return _records(context, "judges_compared", {"benchmark": benchmark, "major": declared.major})
 
 
 def runs(context: Context) -> list[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -68,16 +69,52 @@ def answer_schema(rubric: RubricDeclaration, item: dict[str, Any]) -> dict[str, 
     if isinstance(body, ClassRubric):
         return _object({"class": {"type": "integer", "enum": sorted(body.classes)}})
     if isinstance(body, FieldsRubric):
-        return _object({name: _shape(each) for name, each in body.fields.items()})
+        return _finding(body)
     return None
 
 
+def _finding(rubric: FieldsRubric) -> dict[str, Any]:
+    """An object of all fields; where one says no, those that depend on it are empty.
+
+    Strict schemas allow alternatives inside an object only, so that there the finding stands in one.
+    """
+    shapes = {name: _shape(each) for name, each in rubric.fields.items()}
+    masters = {each.only_if for each in rubric.fields.values() if each.only_if is not None}
+    ways = [_object(_decided(shapes, rubric, each)) for each in itertools.product(*_answers(masters))]
+    return ways[0] if len(ways) == 1 else _object({"finding": {"anyOf": ways}})
+
+
+def _answers(masters: set[str]) -> list[list[tuple[str, str]]]:
+    """What each field that others depend on may say."""
+    return [[(name, word) for word in YES_NO["en"]] for name in sorted(masters)]
+
+
+def _decided(shapes: dict[str, Any], rubric: FieldsRubric, said: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """The shapes of fields once it is said what others depend on."""
+    answers = dict(said)
+    decided = {}
+    for name, each in rubric.fields.items():
+        decided[name] = shapes[name]
+        if name in answers:
+            decided[name] = {"type": "string", "enum": [answers[name]]}
+        elif each.only_if is not None and answers[each.only_if] == "no":
+            decided[name] = {**shapes[name], "maxItems": 0} if each.kind in ("several", "texts") else {"const": ""}
+    return decided
+
+
 def _shape(each: FindingField) -> dict[str, Any]:
+    """A field's shape, bounded: a small model that is held to a schema may repeat itself until it is cut off."""
     if each.kind == "yes_no":
-        return {"type": "string", "enum": ["yes", "no"]}
+        return {"type": "string", "enum": YES_NO["en"]}
     if each.kind == "several":
-        return {"type": "array", "items": {"type": "string", "enum": list(each.values)}}
-    return {"type": "array", "items": {"type": "string"}} if each.kind == "texts" else {"type": "string"}
+        return {"type": "array", "items": {"type": "string", "enum": list(each.values)}, "maxItems": len(each.values)}
+    text: dict[str, Any] = {"type": "string"}
+    if each.longest is not None:
+        # OpenAI's strict schemas know `pattern` and no `maxLength`; this one holds no quotes, which grammars mix up.
+        text["pattern"] = rf'^[^"\\\x00-\x1F]{{0,{each.longest}}}$'
+    if each.kind == "text":
+        return text
+    return {"type": "array", "items": text, **({} if each.at_most is None else {"maxItems": each.at_most})}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

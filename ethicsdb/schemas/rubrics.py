@@ -152,11 +152,19 @@ class FindingField(_Part):
     also: list[Line] = Field(default_factory=list, description="other names of the field, as in other languages")
     required: bool = Field(default=True, description="whether an output without it can't be read")
     only_if: str | None = Field(default=None, description="a yes_no field; where that says no, this one must be empty")
+    longest: int | None = Field(
+        default=None, ge=1, le=2000, description="characters of a text, where an endpoint holds answers to a schema"
+    )
+    at_most: int | None = Field(default=None, ge=1, le=100, description="texts: how many, likewise")
 
     @model_validator(mode="after")
     def _of_its_kind(self) -> FindingField:
         if bool(self.values) != (self.kind == "several"):
             raise ValueError("`values` belong to the kind `several`, which needs them")
+        if self.longest is not None and self.kind not in ("text", "texts"):
+            raise ValueError("`longest` belongs to the kinds `text` and `texts`")
+        if self.at_most is not None and self.kind != "texts":
+            raise ValueError("`at_most` belongs to the kind `texts`")
         return self
 
 

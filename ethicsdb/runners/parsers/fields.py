@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSER_VERSION", "YES_NO_WORDS", "Finding", "parse_finding"]
 
-PARSER_VERSION = "fields-1"
+PARSER_VERSION = "fields-2"
 
 YES_NO_WORDS = {
     "yes": ("yes", "true", "是", "有", "да"),
@@ -77,8 +77,14 @@ def _objects(text: str) -> list[dict[str, Any]]:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return []
-        found.append(value)
+        found.append(_unwrapped(value))
     return found
+
+
+def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
+    """The object inside an object that holds nothing else: `{"finding": {...}}`."""
+    inner = next(iter(value.values())) if len(value) == 1 else None
+    return inner if isinstance(inner, dict) else value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
