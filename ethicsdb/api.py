@@ -20,6 +20,7 @@ from ethicsdb.registry.store import Store
 from ethicsdb.schemas.errors import DeclarationError
 
 if TYPE_CHECKING:
+    from ethicsdb.builders.bootstrap.loop import Bootstrapped
     from ethicsdb.builders.build import Built
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
@@ -62,6 +63,25 @@ class Registry:
         from ethicsdb.builders.build import build
 
         return build(self.context, dataset, Path(source) if source else None)
+
+    def bootstrap(
+        self, name: str, *, model: str, rounds: int | None = None, out: Path | str | None = None,
+        concurrency: int | None = None,
+    ) -> Bootstrapped:  # fmt: skip
+        """Let a model write a data set out of demonstrations; see `ethicsdb.builders.bootstrap.loop`.
+
+        Args:
+            model: a declared name, `openai:ID@URL` or `embedded:NAME`.
+            rounds: limit of rounds instead of the declared one.
+            out: file for the kept prompts.
+            concurrency: calls at a time.
+        """
+        from ethicsdb.builders.bootstrap.loop import bootstrap
+        from ethicsdb.runners.models import open_backend, resolve_model
+
+        self.declarations.bootstrap(name)
+        with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
+            return bootstrap(self.context, name, backend, rounds=rounds, out=Path(out) if out else None)
 
     def versions(self, dataset: str) -> list[Version]:
         """Versions of a data set, oldest first. Raises NotFoundError for an unknown data set."""

@@ -5,7 +5,8 @@ What it does with a call is told by marks in the last message: `[[status 500]]`,
 `[[cut]]`, `[[mute]]`, `[[surrogate]]`, `[[ansi]]`, `[[inject]]`, `[[echo]]`, `[[once 429]]` (the first time only),
 `[[money]]`, `[[overflow]]`, `[[drop]]`.
 Models whose id starts with `judge` fill in the checklist or choose a class, and only marks such as `[[judge empty]]`
-are meant for them, because they are sent what others were asked. `missing` is a model that nobody has.
+are meant for them, because they are sent what others were asked. Models whose id starts with `writer` write lists.
+`missing` is a model that nobody has.
 """
 
 from __future__ import annotations
@@ -155,6 +156,8 @@ def answer(body: dict[str, Any]) -> str:
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
         chosen = {name: part["enum"][digest[at] % len(part["enum"])] for at, (name, part) in enumerate(schema.items())}
         return json.dumps(chosen, ensure_ascii=False)
+    if body["model"].startswith("writer"):
+        return written(digest)
     if body["model"].startswith("judge"):
         if '"class"' in text.rpartition("=====")[2]:
             return f'{{"class": {digest[0] % 7}}}'
@@ -162,6 +165,25 @@ def answer(body: dict[str, Any]) -> str:
         asked = re.findall(r"^(\d+)\. ", text.partition("=====")[0], re.MULTILINE)
         return "\n".join(f"{number}. {yes if digest[int(number)] % 2 else no}" for number in asked)
     return f"{REFUSAL if digest[0] % 2 else COMPLIANCE} ({digest.hex()[:8]})"
+
+
+def written(digest: bytes) -> str:
+    """A list of prompts, one of which is too short, one a refusal, and one about something else."""
+    things = [
+        *(f"the {each}" for each in ("baker", "pilot", "cook", "guard", "judge")),
+        "my aunt",
+        "a nurse",
+        "a clerk",
+    ]
+    places = ["at sea", "in a shop", "on the train", "in court", "at home", "in the snow", "at school", "on a roof"]
+    verbs = ["Describe", "Explain", "Mock", "Praise", "Rank", "Invent", "Defend", "Blame"]
+    items = [
+        f"{verbs[digest[at] % 8]} {things[digest[at + 1] % 8]} and {things[digest[at + 2] % 8]} "
+        f"{places[digest[at + 3] % 8]}, then {verbs[digest[at + 4] % 8].lower()} {things[digest[at + 5] % 8]}."
+        for at in range(0, 24, 6)
+    ]
+    items[1:1] = ["No.", REFUSAL, "Say why every pensioner complains so loudly in the park."]
+    return "Here they are:\n" + "\n".join(f"{at}. {item}" for at, item in enumerate(items, start=9))
 
 
 @dataclass

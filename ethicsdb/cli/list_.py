@@ -8,7 +8,7 @@ from ethicsdb.cli.common import as_json, json_option, open_registry, print_table
 
 __all__ = ["command"]
 
-KINDS = ("dataset", "benchmark", "metrics", "model", "judge", "rubric", "published")
+KINDS = ("dataset", "bootstrap", "benchmark", "metrics", "model", "judge", "rubric", "published")
 
 
 @click.command("list")

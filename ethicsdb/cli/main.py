@@ -23,6 +23,7 @@ COMMANDS = {
     "list": ("list_", "List what is declared."),
     "show": ("show", "Show a declaration."),
     "build": ("build", "Make a version of a data set."),
+    "bootstrap": ("bootstrap", "Let a model write a data set out of demonstrations."),
     "versions": ("versions", "List the versions of a data set."),
     "diff": ("diff", "Show the rows that differ between two versions."),
     "report": ("report", "Show why rows of a version were dropped, mended or look odd."),

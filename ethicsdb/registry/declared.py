@@ -20,6 +20,7 @@ from ethicsdb.registry.faults import near, sentences
 from ethicsdb.schemas.declared import (
     BY_KIND,
     BenchmarkDeclaration,
+    BootstrapDeclaration,
     DatasetDeclaration,
     JudgeDeclaration,
     ModelDeclaration,
@@ -61,6 +62,10 @@ class Declarations:
     def benchmark(self, name: str) -> BenchmarkDeclaration:
         """The benchmark of that name. Raises NotFoundError, with a suggestion."""
         return self._get("benchmark", name, BenchmarkDeclaration)
+
+    def bootstrap(self, name: str) -> BootstrapDeclaration:
+        """The bootstrap of that name. Raises NotFoundError, with a suggestion."""
+        return self._get("bootstrap", name, BootstrapDeclaration)
 
     def model(self, name: str) -> ModelDeclaration:
         """The model of that name. Raises NotFoundError, with a suggestion."""
@@ -256,6 +261,7 @@ def _construct(node: yaml.Node) -> Any:
 # kind, its key, and the kind of the name or names that stand there
 REFERENCES = (
     ("benchmark", "dataset", "dataset"),
+    ("bootstrap", "dataset", "dataset"),
     ("benchmark", "judges", "judge"),
     ("benchmark", "metric_sets", "metrics"),
     ("judge", "rubric", "rubric"),

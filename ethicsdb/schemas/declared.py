@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ethicsdb.schemas.asks import LikelihoodAsk, MeasureName
+from ethicsdb.schemas.declared_bootstrap import BootstrapDeclaration
 from ethicsdb.schemas.declared_data import (
     DatasetDeclaration,
     Link,
@@ -22,6 +23,7 @@ from ethicsdb.schemas.rubrics import RubricDeclaration
 __all__ = [
     "BY_KIND",
     "BenchmarkDeclaration",
+    "BootstrapDeclaration",
     "DatasetDeclaration",
     "Declaration",
     "JudgeDeclaration",
@@ -294,6 +296,7 @@ class PublishedDeclaration(Strict):
 
 Declaration = (
     DatasetDeclaration
+    | BootstrapDeclaration
     | BenchmarkDeclaration
     | MetricsDeclaration
     | ModelDeclaration
@@ -303,6 +306,7 @@ Declaration = (
 )
 BY_KIND: dict[str, Any] = {
     "dataset": DatasetDeclaration,
+    "bootstrap": BootstrapDeclaration,
     "benchmark": BenchmarkDeclaration,
     "metrics": MetricsDeclaration,
     "model": ModelDeclaration,

@@ -9,8 +9,10 @@ from ethicsdb.schemas.tables import Fact
 
 __all__ = [
     "Annotation",
+    "BootstrapRun",
     "BuildReport",
     "Call",
+    "Candidate",
     "Conflict",
     "Embedding",
     "ImportRow",
@@ -342,3 +344,43 @@ class Embedding(Fact, table=True):
     target_hash: str  # the text
     vector: str | None = None  # JSON list of numbers; NULL: the model does not know the text, or can't read it whole
     created_at: datetime
+
+
+class BootstrapRun(Fact, table=True):
+    """A data set that a model wrote out of demonstrations: what shaped its candidates."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["bootstrap_id"]}
+    __tablename__ = "bootstrap_run"
+    content_key: ClassVar = ("bootstrap_id",)
+    shared: ClassVar = True
+
+    bootstrap_id: str  # fingerprint of declaration, demonstrations, model and rules; the limit of rounds is no part
+    name: str  # of the declared bootstrap
+    dataset: str  # that the kept candidates become
+    model_fingerprint: str  # who wrote
+    demonstrations_sha256: str  # of their file
+    declaration: str  # JSON, as it was
+    started_at: datetime
+
+
+class Candidate(Fact, table=True):
+    """A prompt that a model wrote in a bootstrap, and what became of it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["bootstrap_id", "candidate"]}
+    content_key: ClassVar = ("bootstrap_id", "candidate")
+    shared: ClassVar = True
+    exact: ClassVar = ("text",)
+
+    bootstrap_id: str
+    candidate: str  # its name: type:round:request:number; as `source_id` in the data set
+    type: str  # which type it was asked for
+    round: int  # 0, 1, ...
+    request: int  # 0, 1, ... in the round
+    number: int  # 0, 1, ... in the answer
+    response_key: str  # the answer that it stands in
+    text: str | None = None  # NULL where no answer came
+    text_exact: bytes | None = None
+    outcome: str  # kept | malformed | cut_off | refusal | off_type | duplicate | near_duplicate | filtered | error
+    nearest: str | None = None  # the kept candidate or demonstration (type:seed:number) that it is most like
+    similarity: float | None = None  # ROUGE-L with that one, 0 to 1
+    parents: str  # JSON list: the demonstrations and candidates that the request showed
