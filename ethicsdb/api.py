@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from ethicsdb.builders.build import Built
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
+    from ethicsdb.runners.estimates import Estimate
     from ethicsdb.runners.generate import Generated
     from ethicsdb.runners.imports.answers import ImportedAnswers
     from ethicsdb.runners.imports.common import Imported
     from ethicsdb.runners.judging import JudgedRun
     from ethicsdb.runners.likelihood_run import ScoredRun
     from ethicsdb.runners.run_settings import Settings
+    from ethicsdb.runners.spending import Budget
 
 __all__ = ["Registry"]
 
@@ -66,7 +68,7 @@ class Registry:
 
     def bootstrap(
         self, name: str, *, model: str, rounds: int | None = None, out: Path | str | None = None,
-        concurrency: int | None = None,
+        concurrency: int | None = None, budget: Budget | None = None,
     ) -> Bootstrapped:  # fmt: skip
         """Let a model write a data set out of demonstrations; see `ethicsdb.builders.bootstrap.loop`.
 
@@ -74,13 +76,14 @@ class Registry:
             model: a declared name, `openai:ID@URL` or `embedded:NAME`.
             rounds: limit of rounds instead of the declared one.
             out: file for the kept prompts.
-            concurrency: calls at a time.
+            concurrency: calls in flight at most.
+            budget: what the command may spend at most, over all its stages.
         """
         from ethicsdb.builders.bootstrap.loop import bootstrap
         from ethicsdb.runners.models import open_backend, resolve_model
 
         self.declarations.bootstrap(name)
-        with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
+        with open_backend(resolve_model(self.declarations, model), concurrency, budget) as backend:
             return bootstrap(self.context, name, backend, rounds=rounds, out=Path(out) if out else None)
 
     def versions(self, dataset: str) -> list[Version]:
@@ -177,7 +180,7 @@ class Registry:
 
     def run(
         self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None,
-        concurrency: int | None = None,
+        concurrency: int | None = None, budget: Budget | None = None,
     ) -> tuple[Generated, JudgedRun]:  # fmt: skip
         """Put a benchmark's items to a model and let a judge read the answers; see `ethicsdb.runners.generate`.
 
@@ -187,11 +190,13 @@ class Registry:
             model: a declared name, `openai:ID@URL` or `embedded:NAME`.
             judge: a declared judge; default: the benchmark's first.
             settings: what differs from the declaration.
-            concurrency: calls at a time.
+            concurrency: calls in flight at most.
+            budget: what the command may spend at most, over all its stages.
 
         Raises:
             NotFoundError: an unknown benchmark, model or judge, or a data set that has not been built.
             ModelError: the model or the judge's model can't be asked; nothing that was answered is lost.
+            BudgetError: the budget is spent; likewise.
         """
         from ethicsdb.runners.generate import generate
         from ethicsdb.runners.judging import check_judge
@@ -206,9 +211,9 @@ class Registry:
         name = judge or declared.judges[0]
         # What a judge lacks should be heard of before a call is paid.
         check_judge(self.context, benchmark, judge_of(self.declarations, name))
-        with open_backend(resolve_model(self.declarations, model), concurrency) as backend:
+        with open_backend(resolve_model(self.declarations, model), concurrency, budget) as backend:
             generated = generate(self.context, benchmark, backend, settings or Defaults())
-        return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency)
+        return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency, budget=budget)
 
     def score(self, benchmark: str, *, model: str, settings: Settings | None = None) -> ScoredRun:
         """Score a benchmark of likelihoods or vectors by a model on this machine.
@@ -236,7 +241,7 @@ class Registry:
             return score_vectors(self.context, benchmark, open_vectors(found), settings or Defaults())
         return score_likelihoods(self.context, benchmark, open_local(found), settings or Defaults())
 
-    def judge(self, run: str, *, judge: str, concurrency: int | None = None) -> JudgedRun:
+    def judge(self, run: str, *, judge: str, concurrency: int | None = None, budget: Budget | None = None) -> JudgedRun:
         """Let a judge read the stored answers of a run; the model that gave them is not asked.
 
         Args:
@@ -257,10 +262,31 @@ class Registry:
             judged = judge_run(self.context, run_id, parts, None)
         else:
             check_can_ask(self.context, benchmark, parts)
-            with open_judge(parts, resolve_model(self.declarations, parts.declaration.model), concurrency) as backend:
+            model = resolve_model(self.declarations, parts.declaration.model)
+            with open_judge(parts, model, concurrency, budget) as backend:
                 judged = judge_run(self.context, run_id, parts, backend)
         score_run(self.context, benchmark, run_id, parts.identity.fingerprint)
         return judged
+
+    def estimate_run(
+        self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None
+    ) -> list[Estimate]:
+        """What `run` would ask and cost, stage by stage; no call is made and nothing is written."""
+        from ethicsdb.runners.estimates import estimate_run
+
+        return estimate_run(self.context, benchmark, (model, judge), settings)
+
+    def estimate_judge(self, run: str, *, judge: str) -> Estimate:
+        """What `judge` would ask and cost; no call is made and nothing is written."""
+        from ethicsdb.runners.estimates import estimate_judge
+
+        return estimate_judge(self.context, run, judge)
+
+    def cost(self, run: str | None = None) -> list[dict[str, Any]]:
+        """What was paid: by model and purpose (view `cost`), or for the answers and verdicts of a run (`run_cost`)."""
+        from ethicsdb.runners.runs import find_run
+
+        return boards.cost(self.context, find_run(self.context, run) if run else None)
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run, newest first."""

@@ -3,7 +3,7 @@
 What it does with a call is told by marks in the last message: `[[status 500]]`, `[[slow 2]]`, `[[empty]]`,
 `[[long 200000]]`, `[[null]]`, `[[list]]`, `[[broken]]`, `[[html]]`, `[[odd]]`, `[[filtered]]`, `[[flagged]]`,
 `[[cut]]`, `[[mute]]`, `[[surrogate]]`, `[[ansi]]`, `[[inject]]`, `[[echo]]`, `[[once 429]]` (the first time only),
-`[[money]]`, `[[overflow]]`, `[[drop]]`.
+`[[busy 3]]` (429 the first three times), `[[money]]`, `[[overflow]]`, `[[drop]]`.
 Models whose id starts with `judge` fill in the checklist or choose a class, and only marks such as `[[judge empty]]`
 are meant for them, because they are sent what others were asked. Models whose id starts with `writer` write lists.
 `missing` is a model that nobody has.
@@ -195,6 +195,7 @@ class State:
     key: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     seen: set[str] = field(default_factory=set)
+    times: Counter[str] = field(default_factory=Counter)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -232,6 +233,8 @@ class Handler(BaseHTTPRequestHandler):
             return False
         if kind == "once" and not self._first(text):
             return False
+        if kind == "busy" and self._times(text) > number:
+            return False
         self._actions(body, number)[kind]()
         return True
 
@@ -239,6 +242,7 @@ class Handler(BaseHTTPRequestHandler):
         status, soon = int(number), {"retry-after": "0.05"}
         return {
             "status": lambda: self._send(status, {"error": {"message": f"status {status}"}}, soon),
+            "busy": lambda: self._send(429, {"error": {"message": "too much"}}, soon),
             "once": lambda: self._send(status, {"error": {"message": "later"}}, soon),
             "money": lambda: self._send(429, {"error": {"message": "pay first", "code": "insufficient_quota"}}),
             "overflow": lambda: self._send(400, {"error": {"message": "long", "code": "context_length_exceeded"}}),
@@ -267,6 +271,11 @@ class Handler(BaseHTTPRequestHandler):
             first = text not in self.state.seen
             self.state.seen.add(text)
         return first
+
+    def _times(self, text: str) -> int:
+        with self.state.lock:
+            self.state.times[text] += 1
+            return self.state.times[text]
 
     def _drop(self) -> None:
         self.close_connection = True

@@ -17,6 +17,7 @@ from ethicsdb.registry.declared import Declarations
 from ethicsdb.runners.backends.base import Ask, Reply
 from ethicsdb.runners.backends.openai import OpenAIBackend, api_key, check_endpoint
 from ethicsdb.runners.models import identity_of, resolve_model
+from ethicsdb.runners.spending import purse_of
 from ethicsdb.schemas.declared import ModelDeclaration, Sampling
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 
@@ -37,7 +38,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def backend(url: str, model_id: str = "target", timeout: float = 20.0, **parts: Any) -> OpenAIBackend:
     model = ModelDeclaration(kind="model", name="target", backend="openai", id=model_id, base_url=url, **parts)
-    return OpenAIBackend(model, identity_of(model), timeout=timeout)
+    return OpenAIBackend(model, identity_of(model), purse_of(model), timeout=timeout)
 
 
 def asked(one: OpenAIBackend, text: str, sampling: Sampling | None = None, number: int = 0, **parts: Any) -> Reply:
@@ -166,7 +167,7 @@ def test_odd_numbers_and_names_are_left_out_and_the_answer_kept() -> None:
         b' "usage": {"prompt_tokens": "7", "completion_tokens": 99999999999999999999, "total_tokens": true}}'
     )
     with answering(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)) as url:
-        assert asked(backend(url), "well?") == Reply("completed", text="fine")
+        assert asked(backend(url), "well?") == Reply("completed", text="fine", billed=True)
 
 
 @contextlib.contextmanager

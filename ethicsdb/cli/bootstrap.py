@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ethicsdb.cli.common import as_json, json_option, notices, open_registry, print_table
+from ethicsdb.cli.spending import Limits, spending_options, spent
 
 if TYPE_CHECKING:
     from ethicsdb.builders.bootstrap.loop import Bootstrapped
@@ -22,18 +23,10 @@ __all__ = ["command"]
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the kept prompts (default: as declared)."
 )
-@click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls at a time.")
+@spending_options
 @json_option
 @click.pass_context
-def command(
-    context: click.Context,
-    name: str,
-    model: str,
-    rounds: int | None,
-    out: Path | None,
-    concurrency: int | None,
-    json_: bool,
-) -> None:
+def command(context: click.Context, /, name: str, model: str, limits: Limits, json_: bool, **options: Any) -> None:
     """Let a model write a data set out of demonstrations.
 
     NAME is a declared bootstrap (`ethicsdb list bootstrap`). Every candidate is kept or dropped with its reason (the
@@ -42,13 +35,14 @@ def command(
     """
     registry = open_registry(context)
     try:
-        done = registry.bootstrap(name, model=model, rounds=rounds, out=out, concurrency=concurrency)
+        done = registry.bootstrap(name, model=model, concurrency=limits.concurrency, budget=limits.budget, **options)
     finally:
         notices(registry)
     if json_:
         click.echo(as_json(done))
         return
     _show(done)
+    click.echo(spent(limits), nl=False)
 
 
 def _show(done: Bootstrapped) -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "run": ("run", "Put a benchmark to a model."),
     "judge": ("judge", "Judge a run's stored answers, without asking its model."),
     "runs": ("runs", "List the runs, newest first."),
+    "cost": ("cost", "Show what calls cost: all of them, or those for a run."),
     "why": ("why", "Show what an item's number rests on."),
     "import": ("import_", "Bring in judge outputs, people's labels, answers or scores made elsewhere."),
     "withdraw": ("withdraw", "Take a mistaken run, import of labels or judgement off the boards."),

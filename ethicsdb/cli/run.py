@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ethicsdb.cli.common import as_json, json_option, notices, open_registry
+from ethicsdb.cli.spending import Limits, show_estimates, spending_options, spent
 from ethicsdb.schemas.fingerprint import short
 
 if TYPE_CHECKING:
@@ -34,11 +35,19 @@ __all__ = ["command"]
 @click.option("--system", help="Instead of the declared system prompt.")
 @click.option("--shots", type=click.IntRange(min=0), help="Ethical examples before each item (likelihood benchmarks).")
 @click.option("--pool", help="The declared pool that examples are drawn from, by --seed.")
-@click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls at a time.")
+@spending_options
+@click.option("--dry-run", is_flag=True, help="Only say what would be asked and what it would cost.")
 @json_option
 @click.pass_context
 def command(
-    context: click.Context, /, benchmark: str, model: str, judge: str | None, json_: bool, **options: object
+    context: click.Context,
+    /,
+    benchmark: str,
+    model: str,
+    judge: str | None,
+    limits: Limits,
+    json_: bool,
+    **options: object,
 ) -> None:
     """Put a benchmark to a model.
 
@@ -50,10 +59,14 @@ def command(
     from ethicsdb.runners.run_settings import Settings
 
     registry = open_registry(context)
-    concurrency = options.pop("concurrency")
+    dry = options.pop("dry_run")
     settings = Settings(**options)  # type: ignore[arg-type]  # click has checked them
     if registry.declarations.benchmark(benchmark.partition("@")[0]).runner != "generate":
-        _score(registry, (benchmark, model), settings, judge or concurrency, json_)
+        _score(registry, (benchmark, model), settings, judge or dry or limits.given, json_)
+        return
+    if dry:
+        estimates = registry.estimate_run(benchmark, model=model, judge=judge, settings=settings)
+        click.echo(as_json(estimates)) if json_ else show_estimates(estimates)
         return
     try:
         generated, judged = registry.run(
@@ -61,7 +74,8 @@ def command(
             model=model,
             judge=judge,
             settings=settings,
-            concurrency=concurrency,  # type: ignore[arg-type]  # likewise
+            concurrency=limits.concurrency,
+            budget=limits.budget,
         )
     finally:
         notices(registry)
@@ -71,12 +85,16 @@ def command(
     click.echo(_asked(generated))
     told = ", ".join(f"{count:,} {status}" for status, count in sorted(judged.statuses.items())) or "none"
     click.echo(f"judged by {judged.judge}: {judged.subjects:,} distinct answers ({told})")
+    click.echo(spent(limits), nl=False)
     click.echo(f"run {short(generated.run_id)}; see it: ethicsdb leaderboard {generated.benchmark}")
 
 
 def _score(registry: Registry, what: tuple[str, str], settings: Settings, foreign: object, json_: bool) -> None:
     if foreign:
-        raise click.UsageError(f"{what[0]} scores given texts: it has no --judge and no --concurrency.")
+        raise click.UsageError(
+            f"{what[0]} scores given texts: it asks nobody and pays nobody, so that --judge, --concurrency, "
+            "--budget, --token-budget and --dry-run do not fit."
+        )
     try:
         scored = registry.score(what[0], model=what[1], settings=settings)
     finally:

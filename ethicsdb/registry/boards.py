@@ -13,6 +13,7 @@ __all__ = [
     "agreement",
     "board_runs",
     "build_report",
+    "cost",
     "head",
     "judges_compared",
     "leaderboard",
@@ -82,6 +83,13 @@ def judges_compared(context: Context, benchmark: str) -> list[Record]:
     """Rows of `judge_beside_judge`: which of two judges finds how much more."""
     declared = context.declarations.benchmark(benchmark)
     return _records(context, "judges_compared", {"benchmark": benchmark, "major": declared.major})
+
+
+def cost(context: Context, run_id: str | None) -> list[Record]:
+    """Rows of `cost`, or of `run_cost` for a run."""
+    if run_id is None:
+        return _records(context, "cost", {})
+    return _records(context, "run_cost", {"run": run_id})
 
 
 def runs(context: Context) -> list[Record]:

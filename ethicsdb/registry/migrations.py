@@ -37,11 +37,17 @@ def conversation_details(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("ALTER TABLE labelled_text ADD COLUMN IF NOT EXISTS details VARCHAR")
 
 
+def billed_answers(connection: duckdb.DuckDBPyConnection) -> None:
+    """`response` says which tries an endpoint charges for."""
+    connection.execute("ALTER TABLE response ADD COLUMN IF NOT EXISTS billed BOOLEAN")
+
+
 # Named steps, oldest first. A step that changes an existing table goes here; new tables and views need none.
 MIGRATIONS: tuple[tuple[str, Callable[[duckdb.DuckDBPyConnection], None]], ...] = (
     ("first_tables", first_tables),
     ("ideal_of_metric", ideal_of_metric),
     ("conversation_details", conversation_details),
+    ("billed_answers", billed_answers),
 )
 
 

@@ -2,6 +2,8 @@
 
 Before a call an intent line is written, and the answer the moment its body is read. After a kill the journal therefore
 holds every answer that came, and names the calls that were in flight; at most those are repeated.
+
+How many calls are in flight is the gate's business (`gate`), what they may cost the purse's (`spending`).
 """
 
 from __future__ import annotations
@@ -19,17 +21,20 @@ from typing import Any
 
 from ethicsdb.registry.journal import Journal, batches
 from ethicsdb.runners.backends.base import Ask, Backend, Reply
+from ethicsdb.runners.gate import LONGEST_ASKED_PAUSE, Gate
 from ethicsdb.runners.identity import sampling_json
 from ethicsdb.runners.progress import Progress
-from ethicsdb.schemas.errors import EthicsdbError, InterruptedRunError, ModelError
+from ethicsdb.runners.spending import Hold, cost_of
+from ethicsdb.schemas.errors import BudgetError, EthicsdbError, InterruptedRunError, ModelError
 
 __all__ = ["Job", "ask_all"]
 
-MAX_TRIES = 5  # calls a request in one command
+MAX_TRIES = 5  # calls a request in one command, those aside that the endpoint had no room for
+MAX_HELD = 30  # such calls of one request: then it is the request that there is no room for
+STARVED = 900.0  # seconds without any answer, while the endpoint says that it has no room
 SILENT_LIMIT = 8  # calls in a row that reach nobody, or requests in a row without a word, after which we give up
 SILENT_TRIES = 3
 LONGEST_PAUSE = 60.0
-LONGEST_ASKED_PAUSE = 600.0  # an endpoint that asks for more gets its error into the journal instead
 SYNC_EVERY = 0.5  # seconds between fsyncs: what a power cut, not a kill, could lose
 STOPPED = "Stopped; every answer that came is kept, and the same command goes on from here."
 GRACE = 20.0  # seconds that calls in flight get to end after Ctrl-C or a fault
@@ -53,22 +58,26 @@ class _State:
     journal: Journal
     progress: Progress
     jobs: Iterator[Job]
+    gate: Gate
     fault: EthicsdbError | None = None
     loop: asyncio.AbstractEventLoop | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     unreachable: int = 0  # calls in a row that reached nobody
     silent: set[str] = field(default_factory=set)  # requests in a row that nothing came back for
     synced: float = field(default_factory=time.monotonic)
+    answered: float = field(default_factory=time.monotonic)  # when the endpoint last had room for a call
+    settled: asyncio.Event = field(default_factory=asyncio.Event)  # a call in flight has ended, and its room is free
 
 
 def ask_all(backend: Backend, journal: Journal, jobs: Sequence[Job], progress: Progress) -> None:
-    """Ask every job, `backend.concurrency` at a time; each ends in an answer, a filter, or an error after its tries.
+    """Ask every job, at most `backend.concurrency` at a time; each ends in an answer, a filter, or an error.
 
     Raises:
+        BudgetError: the next call might cost more than is left of the budget; what was answered is kept.
         ModelError: no request can succeed, or the endpoint is gone; what was answered is kept.
         InterruptedRunError: a person pressed Ctrl-C; what was answered is kept.
     """
-    state = _State(backend, journal, progress, iter(jobs))
+    state = _State(backend, journal, progress, iter(jobs), Gate(backend.concurrency))
     try:
         _run_to_end(state)
     except asyncio.CancelledError:
@@ -117,7 +126,7 @@ async def _run(state: _State) -> None:
         await state.backend.open()
         state.progress.begin()
         async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, state.backend.concurrency)):
+            for _ in range(state.gate.ceiling):
                 group.create_task(_worker(state))
     finally:
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
@@ -139,6 +148,8 @@ def _halt(state: _State, fault: EthicsdbError) -> None:
     if not state.stop.is_set():
         state.fault = fault
         state.stop.set()
+        state.gate.wake()
+        state.settled.set()
         asyncio.get_running_loop().call_later(GRACE, _cancel)
 
 
@@ -158,24 +169,68 @@ async def _worker(state: _State) -> None:
 
 
 async def _ask(state: _State, job: Job) -> None:
-    for number in range(job.tries + 1, job.tries + 1 + MAX_TRIES):
-        begun = datetime.now(UTC)
-        intent = {"response_key": job.response_key, "try_number": number, "started_at": begun.isoformat()}
+    tried = held = 0
+    number, reply = job.tries, None
+    while await state.gate.enter(state.stop):
+        number += 1
+        reply = await _call(state, job, number)
+        if reply is None or reply.final:
+            break
+        tried, held = tried + (not reply.held), held + reply.held
+        _watch(state, job, tried, reply)
+        if tried >= MAX_TRIES or held >= MAX_HELD or state.stop.is_set():
+            break
+        if not reply.held:  # else it is the gate that waits
+            await _rest(state, _pause(tried, reply.retry_after))
+    if reply is not None:
+        failed = reply.status == "error"
+        state.progress.count(reply.error_code or "error" if failed else reply.status)
+
+
+async def _call(state: _State, job: Job, number: int) -> Reply | None:
+    """One call: announced, made, paid and written down; None where everything stops before it is made."""
+    purse, begun = state.backend.purse, time.monotonic()
+    reply: Reply | None = None
+    try:
+        hold = await _set_aside(state, job)
+        if hold is None:
+            return None
+        at, begun = datetime.now(UTC), time.monotonic()
+        intent = {"response_key": job.response_key, "try_number": number, "started_at": at.isoformat()}
         state.journal.append(batches("call", [intent]), sync=False)
-        start = time.monotonic()
-        reply = await state.backend.ask(job.ask)
-        record = _record(state.backend, job, number, reply, (begun, time.monotonic() - start))
-        state.journal.append(batches("response", [record]), sync=False)
-        _sync(state)
-        _watch(state, job, number, reply)
-        if reply.final:
-            break
-        if number < job.tries + MAX_TRIES and not state.stop.is_set():
-            await _rest(state, _pause(number - job.tries, reply.retry_after))
-        if state.stop.is_set():
-            break
-    failed = reply.status == "error"
-    state.progress.count(reply.error_code or "error" if failed else reply.status)
+        try:
+            reply = await state.backend.ask(job.ask)
+        finally:
+            purse.settle(hold, reply)
+            state.settled.set()
+    finally:
+        state.gate.leave(begun, reply)
+    record = _record(state.backend, job, number, reply, (at, time.monotonic() - begun))
+    state.journal.append(batches("response", [record]), sync=False)
+    state.progress.spent(purse.cost_microusd if purse.price else None, int(state.gate.limit))
+    _sync(state)
+    return reply
+
+
+async def _set_aside(state: _State, job: Job) -> Hold | None:
+    """Set the worst case of a call aside; where there is no room, calls in flight may give some back.
+
+    Raises:
+        BudgetError: there is no room, and nothing in flight that could make some.
+    """
+    purse = state.backend.purse
+    while not state.stop.is_set():
+        hold = purse.hold(job.ask)
+        if hold is not None:
+            return hold
+        if not purse.budget.held_tokens:
+            raise BudgetError(
+                f"Stopped at the budget: {purse.budget.told()} are spent, and the next call might cost more than is "
+                "left. Every answer that came is kept; the same command with a larger budget goes on from here."
+            )
+        state.settled.clear()
+        await state.settled.wait()
+    return None
 
 
 def _record(backend: Backend, job: Job, number: int, reply: Reply, timing: tuple[datetime, float]) -> dict[str, Any]:
@@ -194,6 +249,8 @@ def _record(backend: Backend, job: Job, number: int, reply: Reply, timing: tuple
         "error_message": reply.error_message,
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
+        "cost_microusd": cost_of(backend.purse.price, reply),
+        "billed": reply.billed,
         "system_fingerprint": reply.system_fingerprint,
         "reported_model": reply.reported_model,
         "duration_s": round(timing[1], 6),
@@ -207,19 +264,26 @@ def _sync(state: _State) -> None:
         state.synced = time.monotonic()
 
 
-def _watch(state: _State, job: Job, number: int, reply: Reply) -> None:
+def _watch(state: _State, job: Job, tried: int, reply: Reply) -> None:
     """Give up on an endpoint that nobody answers at, rather than fail item after item.
 
     A request that breaks its connection every time says nothing about the endpoint, so those count once each; and one
     moment's fault meets many calls at once, so it has to last for some tries of one request.
     """
+    if not reply.held:
+        state.answered = time.monotonic()
+    elif time.monotonic() - state.answered > STARVED:
+        raise ModelError(
+            f"{getattr(state.backend, 'url', 'The model')} has had no room for any call for {STARVED / 60:.0f} minutes "
+            f"({reply.error_message}). Every answer that came is kept; the same command goes on from here."
+        )
     if not reply.silent:
         state.unreachable = 0
         state.silent.clear()
         return
     state.unreachable += reply.unreachable
     state.silent.add(job.response_key)
-    if number - job.tries >= SILENT_TRIES and max(state.unreachable, len(state.silent)) >= SILENT_LIMIT:
+    if tried >= SILENT_TRIES and max(state.unreachable, len(state.silent)) >= SILENT_LIMIT:
         where = getattr(state.backend, "url", "the model")
         raise ModelError(
             f"Nobody answers at {where} ({reply.error_code}: {reply.error_message}). "

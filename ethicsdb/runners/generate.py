@@ -11,7 +11,7 @@ from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.versions import Version, read_sql
 from ethicsdb.runners.backends.base import Ask, Backend
-from ethicsdb.runners.identity import prompt_identity, sampling_json
+from ethicsdb.runners.identity import Identity, prompt_identity, sampling_json
 from ethicsdb.runners.recording import Put, run_batches
 from ethicsdb.runners.render import render
 from ethicsdb.runners.run_settings import Settings, chosen_rows
@@ -19,7 +19,7 @@ from ethicsdb.runners.runs import find_items
 from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
 from ethicsdb.schemas.declared import BenchmarkDeclaration, Prompt, Sampling
 
-__all__ = ["Generated", "generate"]
+__all__ = ["Generated", "generate", "requests_of"]
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
         ModelError, InterruptedRunError: see `asking.ask_all`; the same command goes on.
     """
     plan = _plan(context, reference, settings)
-    run_id, records = _run(plan, backend)
+    run_id, records = _run(plan, backend.identity)
     identity = ["generate", plan.benchmark.name, plan.benchmark.major, backend.identity.fingerprint]
     identity += [prompt_identity(plan.prompt).fingerprint, sampling_json(plan.sampling)]
     with open_stage(context, "answers", plan.benchmark.name, identity) as stage:
-        wanted = dict(_wanted(plan, backend))
+        wanted = dict(_wanted(plan, backend.identity))
         _record_run(stage, plan, (run_id, records), wanted)
         askable = [each for place, each in wanted.items() if _askable(plan, place[0])]
         stage.ask(backend, askable, f"{plan.benchmark.name} answers")
@@ -83,6 +83,13 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
     )
 
 
+def requests_of(context: Context, reference: str, model: Identity, settings: Settings) -> list[tuple[ItemRow, Wanted]]:
+    """Every request that a run would send, with its item; nothing is asked or written. Raises as `generate`."""
+    plan = _plan(context, reference, settings)
+    wanted = _wanted(plan, model)
+    return [(plan.rows[place[0]], each) for place, each in wanted if _askable(plan, place[0])]
+
+
 def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
     benchmark, version, rows = find_items(context, reference)
     settings.only_for("generate", benchmark.name)
@@ -95,7 +102,7 @@ def _askable(plan: _Plan, position: int) -> bool:
     return plan.rows[position].text is not None
 
 
-def _run(plan: _Plan, backend: Backend) -> tuple[str, list[Batch]]:
+def _run(plan: _Plan, model: Identity) -> tuple[str, list[Batch]]:
     samples = plan.sampling.samples
     put = Put(
         prompt=prompt_identity(plan.prompt).record,
@@ -104,16 +111,15 @@ def _run(plan: _Plan, backend: Backend) -> tuple[str, list[Batch]]:
         n_expected=len(plan.rows) * samples,
         keys={"samples": samples},
     )
-    return run_batches(plan.benchmark, plan.version, backend.identity, put)
+    return run_batches(plan.benchmark, plan.version, model, put)
 
 
-def _wanted(plan: _Plan, backend: Backend) -> Iterator[tuple[tuple[int, int], Wanted]]:
+def _wanted(plan: _Plan, model: Identity) -> Iterator[tuple[tuple[int, int], Wanted]]:
     """((position in the plan, sample number), request) of everything that the run asks."""
-    model = backend.identity.fingerprint
     for position, row in enumerate(plan.rows):
         messages = render(plan.prompt, row.payload)
         for sample in range(plan.sampling.samples):
-            yield (position, sample), keyed(model, Ask(messages, plan.sampling, sample))
+            yield (position, sample), keyed(model.fingerprint, Ask(messages, plan.sampling, sample))
 
 
 def _record_run(stage: Stage, plan: _Plan, run: tuple[str, list[Batch]], wanted: dict[tuple[int, int], Wanted]) -> None:

@@ -26,7 +26,7 @@ from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import ClassifierRubric
 from ethicsdb.schemas.text import restore
 
-__all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_run"]
+__all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_requests", "judge_run", "wanted_of"]
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,21 @@ def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
     return subjects, len(found) - len(subjects)
 
 
+def judge_requests(context: Context, run_id: str, judge: JudgeParts, *, json_schema: bool) -> list[Wanted]:
+    """What a judge would be asked about a run's answers that are there; nothing is asked or written."""
+    assert judge.model is not None
+    subjects, _ = _subjects(context, run_id)
+    return [wanted_of(judge, each.item, each.text, json_schema=json_schema) for each in subjects]
+
+
+def wanted_of(judge: JudgeParts, item: dict[str, Any], answer: str, *, json_schema: bool) -> Wanted:
+    """The request that puts an answer to a judge's model."""
+    assert judge.model is not None
+    messages = judge_messages(judge.rubric, item, answer)
+    schema = answer_schema(judge.rubric, item) if json_schema else None
+    return keyed(judge.model.fingerprint, Ask(messages, judge.declaration.sampling, 0, schema))
+
+
 def _by_rules(judge: JudgeParts, subjects: list[_Subject]) -> Iterator[Judged]:
     for subject in subjects:
         yield Judged(subject.response_key, read_verdict(judge.rubric.rubric, subject.item, subject.text), None)
@@ -169,7 +184,8 @@ def _by_classifier(judge: JudgeParts, classifier: Classifier, subjects: list[_Su
 
 
 def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[_Subject]) -> Iterator[Judged]:
-    wanted = {subject.response_key: _wanted(judge, backend, subject) for subject in subjects}
+    schema = backend.json_schema
+    wanted = {each.response_key: wanted_of(judge, each.item, each.text, json_schema=schema) for each in subjects}
     stage.ask(backend, wanted.values(), f"{judge.declaration.name} verdicts")
     stage.context.catch_up()
     answers = _answers(stage.context, [each.response_key for each in wanted.values()])
@@ -178,12 +194,6 @@ def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[
         if found is not None:
             number, reading = _reading(judge, subject, found)
             yield Judged(subject.response_key, reading, (wanted[subject.response_key].response_key, number))
-
-
-def _wanted(judge: JudgeParts, backend: Backend, subject: _Subject) -> Wanted:
-    messages = judge_messages(judge.rubric, subject.item, subject.text)
-    schema = answer_schema(judge.rubric, subject.item) if backend.json_schema else None
-    return keyed(backend.identity.fingerprint, Ask(messages, judge.declaration.sampling, 0, schema))
 
 
 def _answers(context: Context, keys: list[str]) -> dict[str, tuple[Any, ...]]:

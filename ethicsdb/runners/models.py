@@ -12,6 +12,7 @@ from ethicsdb.registry.declared import Declarations
 from ethicsdb.runners.backends.base import Backend
 from ethicsdb.runners.classifiers import Classifier, check_classifier
 from ethicsdb.runners.identity import Identity, declared_remote, judge_identity
+from ethicsdb.runners.spending import Budget, purse_of
 from ethicsdb.schemas.declared import BenchmarkDeclaration, JudgeDeclaration, ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.rubrics import ClassifierRubric, RubricDeclaration
@@ -160,35 +161,43 @@ def check_model(model: ModelDeclaration) -> None:
 
 
 @contextmanager
-def open_backend(model: ModelDeclaration, concurrency: int | None = None) -> Iterator[Backend]:
+def open_backend(
+    model: ModelDeclaration, concurrency: int | None = None, budget: Budget | None = None
+) -> Iterator[Backend]:
     """A model ready to answer, for as long as the block lasts.
 
+    Args:
+        concurrency: calls in flight at most, instead of the declared number.
+        budget: what may be spent; None for no limit.
+
     Raises:
+        DeclarationError: money is limited, and the model has no price.
         ModelError: it can't be asked: its package is missing, its key is not set, or its answers can only be imported.
     """
     if concurrency is not None:
         model = model.model_copy(update={"concurrency": concurrency})
+    purse = purse_of(model, budget)
     check_model(model)
     if model.backend == "embedded":
         from ethicsdb.runners.backends.embedded import open_embedded
 
-        with open_embedded(model) as backend:
+        with open_embedded(model, purse) as backend:
             yield backend
         return
     if model.backend == "hf":
         from ethicsdb.runners.backends.hf import HfBackend
         from ethicsdb.runners.local import open_local
 
-        yield HfBackend(open_local(model))
+        yield HfBackend(open_local(model), purse)
         return
     from ethicsdb.runners.backends.openai import OpenAIBackend
 
-    yield OpenAIBackend(model, identity_of(model))
+    yield OpenAIBackend(model, identity_of(model), purse)
 
 
 @contextmanager
 def open_judge(
-    judge: JudgeParts, model: ModelDeclaration, concurrency: int | None = None
+    judge: JudgeParts, model: ModelDeclaration, concurrency: int | None = None, budget: Budget | None = None
 ) -> Iterator[Backend | Classifier]:
     """A judge's model ready to judge: one that is asked, or a classifier on this machine.
 
@@ -197,7 +206,7 @@ def open_judge(
     """
     rubric = judge.rubric.rubric
     if not isinstance(rubric, ClassifierRubric):
-        with open_backend(model, concurrency) as backend:
+        with open_backend(model, concurrency, budget) as backend:
             yield backend
         return
     check_classifier(model, rubric.labels)

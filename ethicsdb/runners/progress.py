@@ -28,6 +28,8 @@ class Progress:
         self.before = before
         self.done = 0
         self.kinds: Counter[str] = Counter()
+        self.cost: int | None = None  # millionths of a US dollar; None where nobody knows
+        self.in_flight = 0  # calls that may be, where more than one
         self._start = self._said = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -64,11 +66,15 @@ class Progress:
         self.done += 1
         self.kinds[kind] += 1
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, rate=f"{self.rate():.1f}/s")
+            self._bar.update(self._task, advance=1, rate=f"{self.rate():.1f}/s{self._money()}")
         elif time.monotonic() - self._said >= LINE_EVERY:
             self._said = time.monotonic()
             sys.stderr.write(self.line() + "\n")
             sys.stderr.flush()
+
+    def spent(self, microusd: int | None, in_flight: int) -> None:
+        """What the calls have cost so far, and how many may be in flight."""
+        self.cost, self.in_flight = microusd, in_flight
 
     def rate(self) -> float:
         """Items a second since the start."""
@@ -81,8 +87,12 @@ class Progress:
         end = f", about {_duration(left / self.rate())} left" if left > 0 and self.done else ""
         return (
             f"{self.what}: {self.before + self.done:,} of {self.total:,}"
-            f"{f' ({faults})' if faults else ''}, {self.rate():.1f}/s{end}"
+            f"{f' ({faults})' if faults else ''}, {self.rate():.1f}/s{self._money()}{end}"
         )
+
+    def _money(self) -> str:
+        cost = f", ${self.cost / 1e6:,.4f}" if self.cost else ""
+        return f"{cost}, {self.in_flight} at a time" if self.in_flight > 1 else cost
 
 
 def _duration(seconds: float) -> str:

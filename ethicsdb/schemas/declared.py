@@ -219,7 +219,9 @@ class ModelDeclaration(Strict):
     )
     context: int | None = Field(default=None, ge=1, description="tokens that it takes")
     price: Price | None = Field(default=None, description="what it costs, in US dollars")
-    concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")
+    concurrency: int = Field(
+        default=64, ge=1, le=1024, description="calls in flight at most; how many do good is found out by trying"
+    )
     weights_sha256: Sha256 | None = Field(default=None, description="of an embedded model's file")
     json_schema: bool = Field(default=False, description="the endpoint holds answers to a JSON schema")
     local: LocalSettings | None = Field(default=None, description="how a model of `hf` is loaded")

@@ -8,12 +8,14 @@ EthicsdbError                 one clear sentence for a person; the command line 
 ├── QueryError                user SQL was refused or failed
 │   └── QueryLimitError       user SQL ran into its time or memory limit
 ├── ModelError                a model or its endpoint can't be used at all (unreachable, wrong key, unknown model)
+├── BudgetError               a stage came to the end of its budget; the same command with a larger one goes on
 └── InterruptedRunError       a stage was stopped by a person; the same command goes on from there
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "BudgetError",
     "DeclarationError",
     "EthicsdbError",
     "InterruptedRunError",
@@ -58,6 +60,12 @@ class QueryLimitError(QueryError):
 
 class ModelError(EthicsdbError):
     """A model can't be asked at all; nothing was paid."""
+
+
+class BudgetError(EthicsdbError):
+    """The next call might cost more than is left; what was done is kept."""
+
+    exit_code = 3
 
 
 class InterruptedRunError(EthicsdbError):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ethicsdb.runners.identity import Identity
 from ethicsdb.runners.render import Messages
 from ethicsdb.schemas.declared import Sampling
 
+if TYPE_CHECKING:
+    from ethicsdb.runners.spending import Purse
+
 __all__ = ["FINAL_ERRORS", "Ask", "Backend", "Reply"]
 
 # Errors that the same request meets again, so that asking again would only pay again.
 FINAL_ERRORS = ("bad_request", "context_overflow", "cut_before_text", "no_question")
+BUSY = ("http_503", "http_529")  # with `Retry-After` it is the same as a rate limit
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,17 @@ class Reply:
     completion_tokens: int | None = None
     system_fingerprint: str | None = None
     reported_model: str | None = None
+    billed: bool = False  # a reply of success was read whole, which is what endpoints charge for
 
     @property
     def final(self) -> bool:
         """Whether asking again is of no use."""
         return self.status != "error" or self.error_code in FINAL_ERRORS
+
+    @property
+    def held(self) -> bool:
+        """Whether the endpoint says that it is too much at once; no fault of this request."""
+        return self.error_code == "rate_limit" or (self.error_code in BUSY and self.retry_after is not None)
 
     @property
     def unreachable(self) -> bool:
@@ -65,7 +75,8 @@ class Backend(Protocol):
     """A model that is ready to answer."""
 
     identity: Identity
-    concurrency: int
+    concurrency: int  # calls in flight, at most
+    purse: Purse
     json_schema: bool
 
     async def open(self) -> None:

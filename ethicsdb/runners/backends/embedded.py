@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ethicsdb.runners.backends.base import Ask, Backend, Reply
 from ethicsdb.runners.identity import Identity, model_identity
+from ethicsdb.runners.spending import Purse
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import ModelError
 
@@ -48,7 +49,7 @@ def _engine() -> str | None:
 
 
 @contextmanager
-def open_embedded(model: ModelDeclaration) -> Iterator[Backend]:
+def open_embedded(model: ModelDeclaration, purse: Purse) -> Iterator[Backend]:
     """An embedded model ready to answer.
 
     Raises:
@@ -58,7 +59,7 @@ def open_embedded(model: ModelDeclaration) -> Iterator[Backend]:
     if model.id in NGRAMS:
         from ethicsdb.runners.backends.ngram import load
 
-        yield NgramBackend(load(model.id), identity)
+        yield NgramBackend(load(model.id), identity, purse)
         return
     from ethicsdb.runners.backends.openai import OpenAIBackend
     from ethicsdb.runners.backends.smollm2 import serve
@@ -68,7 +69,7 @@ def open_embedded(model: ModelDeclaration) -> Iterator[Backend]:
         if model.weights_sha256 and found != model.weights_sha256:
             raise ModelError(f"The installed weights of {model.id} are not the declared ones (sha256 {found}).")
         local = model.model_copy(update={"base_url": served.base_url, "id": served.model})
-        yield OpenAIBackend(local, identity)
+        yield OpenAIBackend(local, identity, purse)
 
 
 class NgramBackend:
@@ -77,8 +78,9 @@ class NgramBackend:
     concurrency = 1
     json_schema = False
 
-    def __init__(self, model: NgramModel, identity: Identity) -> None:
+    def __init__(self, model: NgramModel, identity: Identity, purse: Purse) -> None:
         self.identity = identity
+        self.purse = purse
         self._model = model
 
     async def open(self) -> None:
@@ -94,7 +96,11 @@ class NgramBackend:
             temperature=ask.sampling.temperature,
             max_bytes=ask.sampling.max_tokens,
         )
-        return Reply("completed", text=drawn.text, finish_reason=drawn.finish_reason, completion_tokens=drawn.tokens)
+        read = len(prompt.encode("utf-8", "replace"))
+        return Reply(
+            "completed", text=drawn.text, finish_reason=drawn.finish_reason, prompt_tokens=read,
+            completion_tokens=drawn.tokens, billed=True,
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Nothing is held."""

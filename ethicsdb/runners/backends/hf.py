@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ethicsdb.runners.backends.base import Ask, Reply
 from ethicsdb.runners.likelihood.base import Turn
 from ethicsdb.runners.likelihood.rendering import PLAIN, Refused
+from ethicsdb.runners.spending import Purse
 from ethicsdb.schemas.errors import ModelError
 from ethicsdb.schemas.text import storable
 
@@ -29,11 +30,12 @@ class HfBackend:
     concurrency = 1
     json_schema = False
 
-    def __init__(self, local: LocalBackend) -> None:
+    def __init__(self, local: LocalBackend, purse: Purse) -> None:
         """Raises ModelError for a model that writes no answers."""
         if local.prepared.kind == "masked":
             raise ModelError(f"{local.identity.record['name']} is a masked language model, which writes no answers.")
         self.identity = local.identity
+        self.purse = purse
         self._prepared = local.prepared
         self._renderer = local.prepared.encoder.renderer
         self._plain = local.prepared.parts["chat_template"] == PLAIN
@@ -87,7 +89,9 @@ class HfBackend:
         if self._plain and NEXT_TURN in text:
             text, finished = text.partition(NEXT_TURN)[0], True
         why = "stop" if finished or len(written) < ask.sampling.max_tokens else "length"
-        return Reply("completed", text=text, finish_reason=why, prompt_tokens=read, completion_tokens=len(written))
+        return Reply(
+            "completed", text=text, finish_reason=why, prompt_tokens=read, completion_tokens=len(written), billed=True
+        )
 
     async def close(self) -> None:
         """Let go of the weights."""

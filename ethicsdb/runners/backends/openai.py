@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ethicsdb.runners.backends.base import Ask, Reply
 from ethicsdb.runners.identity import Identity
+from ethicsdb.runners.spending import Purse
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError
 from ethicsdb.schemas.plausible import endpoint_fault
@@ -72,6 +73,7 @@ class OpenAIBackend:
     """An endpoint and a model id.
 
     Args:
+        purse: what its calls are paid with.
         timeout: seconds that an answer may take.
 
     Raises:
@@ -79,10 +81,11 @@ class OpenAIBackend:
         DeclarationError: the endpoint's URL is none.
     """
 
-    def __init__(self, model: ModelDeclaration, identity: Identity, *, timeout: float = 600.0) -> None:
+    def __init__(self, model: ModelDeclaration, identity: Identity, purse: Purse, *, timeout: float = 600.0) -> None:
         self.model = model
         self.identity = identity
         self.concurrency = model.concurrency
+        self.purse = purse
         self.json_schema = model.json_schema
         self.url = model.base_url or OFFICIAL
         check_endpoint(self.url)
@@ -115,7 +118,8 @@ class OpenAIBackend:
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError) as error:
-            return Reply("error", error_code="bad_body", error_message=self._brief(f"the reply is no JSON: {error}"))
+            told = self._brief(f"the reply is no JSON: {error}")
+            return Reply("error", error_code="bad_body", error_message=told, billed=True)
         return self._read(body)
 
     async def close(self) -> None:
@@ -191,7 +195,7 @@ class OpenAIBackend:
         choice = choices[0] if choices else None
         message = _part(choice, "message", dict)
         if message is None:
-            return Reply("error", error_code="bad_body", error_message="the reply holds no message")
+            return Reply("error", error_code="bad_body", error_message="the reply holds no message", billed=True)
         finish = _part(choice, "finish_reason", str)
         usage = _part(body, "usage", dict)
         told: dict[str, Any] = {
@@ -200,6 +204,7 @@ class OpenAIBackend:
             "completion_tokens": _count(usage, "completion_tokens"),
             "system_fingerprint": self._named(body, "system_fingerprint"),
             "reported_model": self._named(body, "model"),
+            "billed": True,
         }
         if finish == "content_filter":
             return Reply("filtered", error_code="content_filter", **told)
