@@ -66,6 +66,11 @@ class Endpoint:
         """The last messages of all calls."""
         return [each["body"]["messages"][-1]["content"] for each in self.events("begin", model)]
 
+    def usage(self, model: str) -> tuple[int, int]:
+        """Tokens of requests and answers that were counted in replies."""
+        sent = [each["body"] for each in self.events("sent", model)]
+        return sum(each["prompt_tokens"] for each in sent), sum(each["completion_tokens"] for each in sent)
+
     def repeated(self, since: int = 0) -> int:
         """How many calls, of those after the first `since`, were made for a body that had been sent before in them."""
         bodies = Counter(json.dumps(each["body"], sort_keys=True) for each in self.events("begin")[since:])
@@ -284,6 +289,7 @@ class Handler(BaseHTTPRequestHandler):
     def _complete(self, body: dict[str, Any], text: Any, finish: str = "stop") -> None:
         size = len(text) if isinstance(text, str) else 0
         message = {"role": "assistant", "content": text}
+        self._note("sent", {"model": body["model"], "prompt_tokens": 7, "completion_tokens": size})
         self._send(
             200,
             {
