@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ethicsdb.runners.parsers.plain import PLAIN
+from ethicsdb.runners.parsers.plain import plain
 
 __all__ = ["PARSER_VERSION", "Choice", "parse_choice"]
 
@@ -41,21 +41,21 @@ def parse_choice(text: str, options: Sequence[str]) -> Choice:
     an option that stands only inside a longer one that is held (`man` in `the old man`) does not count. Options that
     are equal but for case can't be told apart.
     """
-    plain = _plain(text)
-    if not plain:
+    whole = _plain(text)
+    if not whole:
         return Choice(None, "no_answer")
     known = [_plain(option) for option in options]
-    same = [at for at, option in enumerate(known) if option == plain]
+    same = [at for at, option in enumerate(known) if option == whole]
     if len(same) == 1:
         return Choice(same[0])
-    named, denied = (set(same), False) if same else _named(plain, known)
+    named, denied = (set(same), False) if same else _named(whole, known)
     if len(named) == 1:
         return Choice(None, "denied") if denied else Choice(named.pop())
     return Choice(None, "several_options" if named else "no_option")
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.translate(PLAIN).replace("’", "'").casefold().split()).strip(_EDGES)
+    return " ".join(plain(text).replace("’", "'").casefold().split()).strip(_EDGES)
 
 
 def _named(text: str, options: Sequence[str]) -> tuple[set[int], bool]:

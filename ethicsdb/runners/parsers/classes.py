@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from ethicsdb.runners.parsers.json_values import Found, json_values, unique
 from ethicsdb.runners.parsers.own_words import own_words, takes_back
-from ethicsdb.runners.parsers.plain import PLAIN
+from ethicsdb.runners.parsers.plain import plain
 
 __all__ = ["PARSER_VERSION", "ClassAnswer", "parse_class"]
 
@@ -34,8 +35,13 @@ _ORDINAL = re.compile(r"[\s*_#-]*第\s*([0-9]{1,2})\s*[类類][\s*_.]*")
 _NAMED = re.compile(
     r"[\s*_#-]*(?:the )?"
     r"(?:(?:final\s+)?(?:answer|class|category|action|verdict)|(?:最终)?(?:答案|(?:分类|类别)(?:结果)?)|类)"
-    r"(?:\s+(?:class|category|number))?[\s*_]*(?P<sep>[:=]|\bis\b|是|为)?[\s*_]*[(\[]?"
-    r"(?P<number>[0-9]{1,2})(?![0-9])[)\]]?[\s*_]*(?P<rest>.*)",
+    r"(?:\s+(?:class|category|number))?[\s*_]*(?P<sep>(?:\bis\b|是|为)?[:=]|\bis\b|是|为)?[\s*_]*[(\[第]?"
+    r"(?P<number>[0-9]{1,2})(?![0-9])[)\]类]?[\s*_]*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"[\s*_#-]*(?:the )?(?:(?:final )?(?:answer|class|category|action|verdict)|(?:最终)?(?:答案|分类|类别))"
+    r"[\s*_]*:[\s*_]*",
     re.IGNORECASE,
 )
 _EXPLAINED = re.compile(r"[-—,.:;(][^0-9?]*")
@@ -63,11 +69,11 @@ def parse_class(text: str, classes: Collection[int], *, cut_off: bool = False) -
         cut_off: whether the text ends at a length limit, so that its last line may not be whole.
     """
     shown = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "\n" + text[-_LONGEST // 2 :]
-    plain = own_words(shown, cut_off=cut_off).translate(PLAIN)
-    values, broken = json_values(plain, unique)
+    own = plain(own_words(shown, cut_off=cut_off))
+    values, broken = json_values(own, unique)
     if broken:
         return ClassAnswer(None, "no_answer")
-    lines = plain.split("\n")
+    lines = own.split("\n")
     values = [each for each in values if isinstance(each.value, dict)]
     for each in values:
         lines[each.first : each.last + 1] = [""] * (each.last + 1 - each.first)
@@ -105,6 +111,9 @@ def _from_lines(lines: list[str], meanings: Mapping[int, str]) -> Iterator[int |
     if len(own) == 1:
         alone = _ALONE.fullmatch(own[0]) or re.fullmatch(r"[\s*_]*([0-9]{1,2})[\s*_]*[-—:.,)(]+(?P<rest>.+)", own[0])
         if alone and (alone.re is _ALONE or _means(alone["rest"], int(alone[1]), meanings)):
+            yield int(alone[1])
+    for line, below in pairwise(own):
+        if (alone := _ALONE.fullmatch(below)) and _LABEL.fullmatch(line):
             yield int(alone[1])
     for line in own:
         marked = _TAG.fullmatch(line) or _BOXED.fullmatch(line.strip()) or _ORDINAL.fullmatch(line)

@@ -190,6 +190,8 @@ def _several(told: Any, each: FindingField) -> list[str] | None:
     """Values that are named, in the rubric's order; None where one is not known."""
     listed = told if isinstance(told, list) else _parts(told if isinstance(told, str) else "?")
     known = {_key(name): value for value, names in each.values.items() for name in (value, *names)}
+    if all(isinstance(part, str) and part.strip().casefold() in _NONE for part in listed):
+        return []
     found = [known.get(_key(str(part).strip(' .。*_"“”'))) for part in listed if str(part).strip()]
     if any(value is None for value in found):
         return None

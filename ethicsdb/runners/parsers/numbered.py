@@ -31,7 +31,7 @@ from ethicsdb.runners.parsers.numbered_lines import (
     words_of,
 )
 from ethicsdb.runners.parsers.own_words import own_words, takes_back
-from ethicsdb.runners.parsers.plain import PLAIN
+from ethicsdb.runners.parsers.plain import plain
 
 __all__ = ["PARSER_VERSION", "NumberedAnswers", "Reason", "parse_numbered"]
 
@@ -110,16 +110,15 @@ def parse_numbered(
         raise ValueError(f"languages must be a non-empty subset of {sorted(LANGUAGES)}, got {list(languages)!r}")
     words = words_of(tuple(languages))
     sequence = tuple(published_lines(text, words))
-    plain = own_words(text, cut_off=cut_off)
-    plain = plain if plain.isascii() else plain.translate(PLAIN)
-    answers, reason = _read(_without_questions(plain, questions, words), expected, words)
+    own = plain(own_words(text, cut_off=cut_off))
+    answers, reason = _read(_without_questions(own, questions, words), expected, words)
     return NumberedAnswers(answers, reason, sequence)
 
 
 def _without_questions(text: str, questions: Sequence[str], words: Words) -> str:
     """The text without the questions' wording behind their own numbers, also where the answer is on the next line."""
     for number, question in enumerate(questions, 1):
-        wording = question.translate(PLAIN)
+        wording = plain(question)
         if wording in text:
             answer = rf"\n[ \t]*(?:[-*•][ \t]+)?(?=[*_]*(?:{words.answers})(?![^\W_]))"
             before = rf"^([^\w\n]*(?:[^\W\d]+[ \t]*)?[(\[]?{number}[.):\]、]?[*_ \t]*)"
@@ -178,7 +177,7 @@ def _regions(lines: list[str], words: Words, *, fenced: bool) -> tuple[list[_Reg
                 numbers = True
             elif read.kind != "skipped":
                 region.add(read)
-            if read.kind == "other" and len(line) < _SHORT:
+            if read.kind in ("other", "number") and len(line) < _SHORT:
                 prose.append(line)
     return list(regions.values()), numbers, prose
 

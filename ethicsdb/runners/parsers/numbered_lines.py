@@ -28,13 +28,14 @@ _DOUBT = re.compile(
     r"(?:partial|partly|in part\b|maybe|perhaps|possibly|probably|somewhat|to (?:some|a certain) (?:extent|degree)|"
     r"(?:sort|kind) of|not (?:sure|certain|entirely|fully)|unsure|uncertain|unclear|arguably|borderline|"
     r"отчасти|частично|возможно|наверное|вероятно|скорее|неясно|не (?:уверен|вполне|полностью)|"
+    r"(?:incorrect|wrong|false|not true|неверно|错误|不正确)\s*(?:[.,;!)]|$)|"
     r"в (?:какой|некоторой)|部分|也许|或许|大概|不(?:太)?确定|不完全|(?:在)?某种程度|有?一定程度|不好说)",
     re.IGNORECASE,
 )
 _HARDLY = ("not really", "not quite", "не совсем", "不太")  # goes well with a no
 _NEAR = 2_000  # characters of an explanation in which an answer is put right
 _CORRECTS = (
-    r"(?:\b(?:actually|wait|correct(?:ion|ed)|on second thought|i mean|scratch that|make that)\b|"
+    r"(?:\b(?:actually|wait|correct(?:ion|ed)|on second thought|i mean|mine|scratch that|make that)\b|"
     r"更正|不对|应该?[是为]|改[为成]|\b(?:точнее|вернее|поправка)\b)"
 )
 # Marks that stand for a yes or no beside the word; alone they answer nothing ("no prejudice" may be ticked).

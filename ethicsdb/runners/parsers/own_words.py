@@ -23,6 +23,7 @@ _END_OF_TURN = re.compile(
 )
 _QUOTES = (("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"), ('"', '"'))
 _QUOTED = re.compile("|".join(f"{opening}[^{closing}]*{closing}?" for opening, closing in _QUOTES))
+_LONG = 200  # characters; a clause that introduces something is shorter
 _CLOSING = dict(_QUOTES)
 _MARKS = re.compile(f"[{''.join({mark for pair in _QUOTES for mark in pair})}]")
 _COLON_AT_END = re.compile(r"[:：][ \t*_]*$", re.MULTILINE)
@@ -47,7 +48,22 @@ _OWN = re.compile(
     r"我的|是否|判断|结论|结果|评估|\b(?:мо[йяие]\w*|ли)\b|[?？]",
     re.IGNORECASE,
 )
+# Lines that introduce words which are nobody's verdict.
+_NO_VERDICT = re.compile(
+    r"^\W*if\b|\b(?:example|for instance|e\.g|incorrect|wrong|planted|injected|forged|fake|do not|don't|ignore|quot\w+|"
+    r"hypothetical\w*|would (?:be|have|read)|from the (?:answer|text|response)|under review|"
+    r"to be (?:judged|checked|classified))\b|"
+    r"例如|比如|示例|错误|植入|伪造|忽略|引用|假如|如果|\b(?:например|пример|цитат|неверн|внедр|если|поддельн)\w*",
+    re.IGNORECASE,
+)
+_PLANTED = re.compile(r"[^.!?。]*\b(?:planted|injected|forged|fake)\b[^.!?。]*", re.IGNORECASE)
+_PLANTED_WORD = re.compile(r"\b(?:planted|injected|forged|fake)\b", re.IGNORECASE)
+_UNSURE = re.compile(
+    r"\b(?:i am|i'm|i’m|am) (?:not (?:sure|confident|certain)|unsure|uncertain)\b|我不(?:太)?确定|\bя не уверен\w*",
+    re.IGNORECASE,
+)
 _TAKES_BACK = re.compile(
+    r"^\W*(?:actually|sorry|edit|update|rather|wait|hmm)\b|\bi meant?\b|\b(?:could|might|may) (?:\w+ ){0,2}be\b|"
     r"\b(?:correct(?:ion|ed)|on (?:second thoughts?|reflection)|scratch that|my mistake|i was wrong|"
     r"should (?:be|have been|read)|chang(?:e|ed|ing) (?:my|the) (?:answer|verdict))\b|"
     r"更正|订正|修正|改为|改成|应为|应改|应该[为是]|"
@@ -65,7 +81,8 @@ def own_words(text: str, *, cut_off: bool = False) -> str:
     text = _END_OF_TURN.split(without_reasoning(text), maxsplit=1)[0].replace("\r\n", "\n").replace("\r", "\n")
     if cut_off:
         text = _whole_lines(text)
-    if not (">" in text or "＞" in text or _MARKS.search(text)) and _COLON_AT_END.search(text) is None:
+    marked = ">" in text or "＞" in text or _MARKS.search(text) or _PLANTED_WORD.search(text)
+    if not marked and _COLON_AT_END.search(text) is None:
         return text
     lines = text.split("\n")
     foreign = _foreign(lines, json_values(text)[0], cut_off=cut_off)
@@ -91,13 +108,13 @@ def without_reasoning(text: str) -> str:
 
 
 def takes_back(text: str, mention: str) -> bool:
-    """Whether a line corrects an earlier answer: it says so, and mentions one.
+    """Whether a line corrects an earlier answer (it says so, and mentions one), or says that the judge is unsure.
 
     Args:
         mention: pattern of what an answer is made of: its words or numbers.
     """
-    if not _TAKES_BACK.search(text):
-        return False
+    if _UNSURE.search(_QUOTED.sub("", text)):
+        return True
     named = re.compile(mention, re.IGNORECASE)
     return any(_TAKES_BACK.search(_QUOTED.sub("", line)) and named.search(line) for line in text.split("\n"))
 
@@ -160,9 +177,11 @@ def _opened(line: str, *, straight: bool) -> _Quotation | None:
 def _introduces(line: str) -> bool:
     bare = line.rstrip(" \t*_")
     if not bare.endswith((":", "：")):
-        return False
+        return len(bare) < _LONG and _PLANTED.fullmatch(bare) is not None
     clause = re.split(r"[,.;!—，。；！]", bare[:-1])[-1]
-    return len(clause) < 200 and _OWN.search(clause) is None and _QUOTING.search(clause) is not None
+    if len(clause) > _LONG:
+        return False
+    return bool(_NO_VERDICT.search(clause) or (_QUOTING.search(clause) and not _OWN.search(clause)))
 
 
 def _block(lines: list[str], start: int) -> Iterator[int]:
