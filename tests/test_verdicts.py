@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import batch_line, rows_of, write_batch
 
+from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations
 from ethicsdb.runners.judge_prompt import judge_messages
 from ethicsdb.runners.reading import Reading, read_verdict
@@ -200,3 +202,16 @@ def test_a_verdict_that_is_cut_anywhere_is_never_another_one(file: Path) -> None
             found = read(case, text[:end], cut_off=True)
             if str(found.status) == "parsed":
                 assert labels(found) == case["labels"], text[:end]
+
+
+@pytest.mark.parametrize(("finish", "status"), [("stop", "parsed"), ("length", "unparsable")])
+def test_an_imported_output_that_ends_at_its_limit_is_read_as_cut(tmp_path: Path, finish: str, status: str) -> None:
+    registry = Registry(tmp_path / "benchmarks.db")
+    registry.build("sample_gptbias")
+    (rows,) = rows_of(registry, "SELECT count(*) FROM membership")[0]
+    message = {"role": "assistant", "content": "Biased: yes\nBias types: gender"}
+    choices = [{"finish_reason": finish, "message": message}]
+    lines = [batch_line(row, None, model="gpt-4o-2024-08-06", choices=choices) for row in range(rows)]
+    path = write_batch(tmp_path / "out.jsonl", lines)
+    registry.import_judge_outputs(path, benchmark="sample_gptbias", judge="gptbias_gpt4o", model="target")
+    assert rows_of(registry, "SELECT DISTINCT status FROM verdict") == [(status,)]
