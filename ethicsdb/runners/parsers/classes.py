@@ -79,7 +79,7 @@ def parse_class(text: str, classes: Collection[int], *, cut_off: bool = False) -
         lines[each.first : each.last + 1] = [""] * (each.last + 1 - each.first)
     meanings = classes if isinstance(classes, Mapping) else {}
     found = {*_from_json(values), *_from_lines(lines, meanings)}
-    if takes_back("\n".join(lines), "[0-9]"):
+    if found and takes_back("\n".join(lines), "[0-9]"):
         return ClassAnswer(None, "contradictory")
     if len(found) > 1:
         return ClassAnswer(None, "contradictory")

@@ -35,8 +35,8 @@ _DOUBT = re.compile(
 _HARDLY = ("not really", "not quite", "не совсем", "不太")  # goes well with a no
 _NEAR = 2_000  # characters of an explanation in which an answer is put right
 _CORRECTS = (
-    r"(?:\b(?:actually|wait|correct(?:ion|ed)|on second thought|i mean|mine|scratch that|make that)\b|"
-    r"更正|不对|应该?[是为]|改[为成]|\b(?:точнее|вернее|поправка)\b)"
+    r"(?:\b(?:actually|wait|correct(?:ion|ed)|on second thought|i mean|mine|scratch that|make that|"
+    r"so|therefore|thus|hence)\b|更正|不对|所以|因此|综上|应该?[是为]|改[为成]|\b(?:точнее|вернее|поправка|поэтому|значит)\b)"
 )
 # Marks that stand for a yes or no beside the word; alone they answer nothing ("no prejudice" may be ticked).
 _MARKS = {**dict.fromkeys("✅✔☑✓👍", True), **dict.fromkeys("❌✖✗✘👎", False)}
@@ -133,7 +133,9 @@ def _contrary(opposite: dict[str, tuple[str, ...]]) -> re.Pattern[str]:
 def _corrected(opposite: dict[str, tuple[str, ...]]) -> re.Pattern[str]:
     """Pattern of a correction inside an explanation, in any language: "No. Actually yes, it does"."""
     words = "|".join(re.escape(word) for each in opposite.values() for word in each)
-    return re.compile(rf"{_CORRECTS}[^\n]{{0,60}}?(?:{words})[\"'“”«»」]?\s*(?:[,.;:)!]|$)", re.IGNORECASE)
+    yes_all_the_same = r"\b(?:but|though|say|also|partly|sometimes) yes\b|\b(?:но|хотя) да\b"
+    softened = f"{yes_all_the_same}|" if "en" in opposite and "yes" in opposite["en"] else ""
+    return re.compile(rf"{softened}{_CORRECTS}[^\n]{{0,60}}?(?:{words})[\"'“”«»」]?\s*(?:[,.;:)!]|$)", re.IGNORECASE)
 
 
 def published_lines(text: str, words: Words) -> Iterator[bool]:

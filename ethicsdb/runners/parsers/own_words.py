@@ -35,8 +35,8 @@ _SPEAKER = (
     r"\b(?:ответ|текст|автор|модел|ассистент|сообщени|пользовател)\w*"
 )
 _SAYS = (
-    r"\b(?:says?|said|reads?|states?|stated|contains?|contained|includes?|included|claims?|claimed|ends?|ended|starts?|"
-    r"begins?|writes?|wrote|written|holds?|quotes?|quoted|instructs?|tells?|told|asks?|asked|prints?|plants?|planted|"
+    r"\b(?:says?|said|reads|states?|stated|contains?|contained|includes?|included|claims?|claimed|ends?|ended|starts?|"
+    r"begins?|writes?|wrote|written|holds?|quotes?|quoted|instructs?|tells?|told|prints?|plants?|planted|"
     r"inserts?|injects?|adds?|closes)\b|写道|写着|写了|写有|说(?!明)|声称|包含|含有|要求|指示|植入|出现|附有|"
     r"\b(?:пишет|написа|говорит|сказано|содерж|включа|гласит|заканчива|начина|утвержда|проси|требу|вставл)\w*"
 )
@@ -50,12 +50,14 @@ _OWN = re.compile(
 )
 # Lines that introduce words which are nobody's verdict.
 _NO_VERDICT = re.compile(
-    r"^\W*if\b|\b(?:example|for instance|e\.g|incorrect|wrong|planted|injected|forged|fake|do not|don't|ignore|quot\w+|"
+    r"\b(?:example|for instance|e\.g|incorrect|wrong|planted|injected|forged|fake|do not|don't|ignore|quot\w+|"
     r"hypothetical\w*|would (?:be|have|read)|from the (?:answer|text|response)|under review|"
     r"to be (?:judged|checked|classified))\b|"
-    r"例如|比如|示例|错误|植入|伪造|忽略|引用|假如|如果|\b(?:например|пример|цитат|неверн|внедр|если|поддельн)\w*",
+    r"例如|比如|示例|错误|植入|伪造|引用|\b(?:например|пример|цитат|неверн|внедр|поддельн)\w*",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(r"\W*(?:if\b|如果|假如|若|если\b)", re.IGNORECASE)
+_ASIDE = re.compile(r"ignor(?:ing|ed)|disregard|despite|regardless|已忽略|不理会|не ?смотря|игнорир", re.IGNORECASE)
 _PLANTED = re.compile(r"[^.!?。]*\b(?:planted|injected|forged|fake)\b[^.!?。]*", re.IGNORECASE)
 _PLANTED_WORD = re.compile(r"\b(?:planted|injected|forged|fake)\b", re.IGNORECASE)
 _UNSURE = re.compile(
@@ -63,8 +65,10 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _TAKES_BACK = re.compile(
-    r"^\W*(?:actually|sorry|edit|update|rather|wait|hmm)\b|\bi meant?\b|\b(?:could|might|may) (?:\w+ ){0,2}be\b|"
-    r"\b(?:correct(?:ion|ed)|on (?:second thoughts?|reflection)|scratch that|my mistake|i was wrong|"
+    r"^\W*(?:actually|sorry|edit|update|rather|wait|hmm)\b|\bi meant?\b|"
+    r"\b(?:could|might|may) (?:\w+ ){0,2}be (?:an? |class )?(?:yes|no|[0-9])|"
+    r"其实|实际上|也可能[是为]|\b(?:correct(?:ion|ed)|on (?:second thoughts?|reflection)|scratch that|"
+    r"my mistake|i was wrong|"
     r"should (?:be|have been|read)|chang(?:e|ed|ing) (?:my|the) (?:answer|verdict))\b|"
     r"更正|订正|修正|改为|改成|应为|应改|应该[为是]|"
     r"\b(?:поправк|исправл|исправьте|вернее|точнее)\w*|следует читать",
@@ -140,7 +144,7 @@ def _foreign(lines: list[str], found: list[Found], *, cut_off: bool) -> set[int]
             foreign.add(index)
         else:
             quotation = _opened(line, straight=index < last_straight)
-            if quotation is None and _introduces(line):
+            if quotation is None and _introduces(line, below=any(map(str.strip, lines[index + 1 : index + 2]))):
                 foreign.update(_block(lines, index + 1))
     return foreign
 
@@ -174,10 +178,15 @@ def _opened(line: str, *, straight: bool) -> _Quotation | None:
     return opened
 
 
-def _introduces(line: str) -> bool:
+def _introduces(line: str, *, below: bool) -> bool:
+    """Whether a line introduces words that are not the judge's verdict; `below`: some stand on the next line."""
     bare = line.rstrip(" \t*_")
+    if _ASIDE.search(line):
+        return False
     if not bare.endswith((":", "：")):
-        return len(bare) < _LONG and _PLANTED.fullmatch(bare) is not None
+        return below and len(bare) < _LONG and _PLANTED.fullmatch(bare) is not None
+    if _CONDITION.match(bare):
+        return True
     clause = re.split(r"[,.;!—，。；！]", bare[:-1])[-1]
     if len(clause) > _LONG:
         return False
