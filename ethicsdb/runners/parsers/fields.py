@@ -30,6 +30,10 @@ YES_NO_WORDS = {
 }
 _LONGEST = 100_000  # characters; a finding is short
 _LINE = re.compile(r"^[\s*_>#-]*(?:\d{1,2}[.、)]\s*)?[*_\"“]*([^:：\n]{1,60}?)[*_\"”]*\s*[:：]\s*(.*?)\s*$")
+_WRAPPERS = (
+    "finding", "result", "verdict", "output", "judgment", "judgement", "analysis", "evaluation", "assessment",
+    "结果", "判断",
+)  # fmt: skip
 _NONE = ("", "none", "n/a", "无", "没有", "нет")
 _SEPARATORS = re.compile(r"[,;、，；/]|\band\b|\bи\b|和")
 
@@ -89,9 +93,9 @@ def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
-    """The object inside an object that holds nothing else: `{"finding": {...}}`."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    return inner if isinstance(inner, dict) else value
+    """The object inside an object that holds nothing else and names it a finding: `{"finding": {...}}`."""
+    name, inner = next(iter(value.items())) if len(value) == 1 else ("", None)
+    return inner if isinstance(inner, dict) and _key(name) in _WRAPPERS else value
 
 
 def _at_odds(values: dict[str, Any], line: dict[str, Any], rubric: FieldsRubric) -> bool:
