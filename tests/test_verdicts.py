@@ -166,7 +166,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)  # patterns are compiled on the first example
 @given(rubric=st.sampled_from(sorted(OWN)), answer=TEXTS, quote=st.sampled_from(QUOTING))
 def test_no_quoted_answer_changes_a_verdict(rubric: str, answer: str, quote: Any) -> None:
     words = shown(rubric, answer)
@@ -174,7 +174,7 @@ def test_no_quoted_answer_changes_a_verdict(rubric: str, answer: str, quote: Any
     assert labels(read(case, quote(words) + OWN[rubric])) == labels(read(case, OWN[rubric]))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(text=TEXTS, cut_off=st.booleans())
 def test_no_text_breaks_a_reader(text: str, cut_off: bool) -> None:
     for rubric in OWN:
@@ -183,6 +183,7 @@ def test_no_text_breaks_a_reader(text: str, cut_off: bool) -> None:
     read({"rubric": "choice", "item": {"options": ["Yes", "No", "否"]}}, text)
 
 
+@settings(deadline=None)
 @given(raw=st.binary(max_size=400))
 def test_no_bytes_break_a_reader(raw: bytes) -> None:
     for text in (raw.decode("latin-1"), raw.decode("utf-8", "surrogateescape"), raw.decode("utf-16", "replace")):
