@@ -14,9 +14,10 @@ from ethicsdb.schemas.rubrics import ClassRubric, FieldsRubric, FindingField, Nu
 
 __all__ = ["answer_schema", "judge_messages"]
 
-# Turn marks of ChatML, Llama, Gemma, Mistral and their kin.
+# Turn marks of ChatML, Llama, Gemma, Mistral and their kin, and those of reasoning.
 _MARKS = re.compile(
-    r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?INST\]|<</?SYS>>",
+    r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?INST\]|<</?SYS>>|"
+    r"</?(?:think|thinking|thought|reasoning|analysis|scratchpad)>",
     re.IGNORECASE,
 )
 YES_NO = {"en": ["yes", "no"], "zh": ["是", "否"], "ru": ["да", "нет"]}
@@ -51,7 +52,7 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
 
 
 def _defused(text: Any) -> Any:
-    """Text whose chat-template marks are broken by a space.
+    """Text whose chat-template and reasoning marks are broken by a space.
 
     Servers that tokenise the rendered chat in one go (llama.cpp among them, seen) take `<|im_end|>` inside a message
     for the end of the turn, and what follows for the judge's own words.

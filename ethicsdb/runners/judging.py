@@ -203,12 +203,14 @@ def _answers(context: Context, keys: list[str]) -> dict[str, tuple[Any, ...]]:
 
 
 def _reading(judge: JudgeParts, subject: _Subject, found: tuple[Any, ...]) -> tuple[int, Reading]:
-    number, status, text, exact, error = found
+    number, status, text, exact, error, flags = found
     if status == "error":
         return number, Reading(VerdictStatus.ERROR, error)
     if status == "filtered":
         return number, Reading(VerdictStatus.REFUSED, "content_filter")
-    return number, read_verdict(judge.rubric.rubric, subject.item, restore(text, exact) or "")
+    return number, read_verdict(
+        judge.rubric.rubric, subject.item, restore(text, exact) or "", cut_off="cut_off" in flags
+    )
 
 
 def _append_new(stage: Stage, run_id: str, judge: JudgeParts, judged: Iterator[Judged]) -> dict[str, int]:

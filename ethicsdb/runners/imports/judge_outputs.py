@@ -313,4 +313,4 @@ def _reading(rubric: RubricDeclaration, subject: _Subject, line: BatchLine) -> R
         return Reading(VerdictStatus.ERROR, line.error_code)
     if line.status == "filtered":
         return Reading(VerdictStatus.REFUSED, "content_filter")
-    return read_verdict(rubric.rubric, subject.payload, line.text or "")
+    return read_verdict(rubric.rubric, subject.payload, line.text or "", cut_off=line.finish_reason == "length")
