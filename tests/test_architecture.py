@@ -168,6 +168,6 @@ def test_help_lines_are_those_of_the_commands(name: str) -> None:
 
 
 def test_every_command_module_is_a_command() -> None:
-    shared = {"__init__", "main", "common", "boards", "board_notes", "board_tables", "values"}
+    shared = {"__init__", "main", "common", "boards", "board_notes", "board_tables", "spending", "values"}
     found = {path.stem for path in (PACKAGE / "cli").glob("*.py")} - shared
     assert found == {module for module, _ in COMMANDS.values()}

@@ -32,6 +32,7 @@ __all__ = [
     "MetricDeclaration",
     "MetricsDeclaration",
     "ModelDeclaration",
+    "Price",
     "Prompt",
     "PublishedDeclaration",
     "ReaderName",
