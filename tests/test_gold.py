@@ -135,6 +135,10 @@ def test_versions_are_measured_apart(tmp_path: Path) -> None:
     assert [(row["version"], row["n"]) for row in newest] == [("v2", 3)]
     older = [row for row in registry.gold("tiny_gold@v1") if (row["split"], row["slice"]) == ("heldout", "overall")]
     assert [(row["version"], row["n"]) for row in older] == [("v1", 10)]
+    written(tmp_path, heldout=[(" ", *HELDOUT[0][1:])])
+    registry.build("tiny_gold", tmp_path)
+    with pytest.raises(SourceError, match="row 3: the question is empty"):
+        registry.gold("tiny_gold")
 
 
 @pytest.mark.usefixtures("rows")
@@ -152,13 +156,6 @@ def test_what_is_no_gold_set_or_no_judge_of_it(registry: Registry) -> None:
         registry.gold("sample_safety_en")
     with pytest.raises(NotFoundError):
         registry.gold("refusal_gold_written")
-
-
-def test_a_row_without_its_question(tmp_path: Path) -> None:
-    registry = written(tmp_path, heldout=[(" ", *HELDOUT[0][1:])])
-    registry.build("tiny_gold", tmp_path)
-    with pytest.raises(SourceError, match="row 3: the question is empty"):
-        registry.gold("tiny_gold")
 
 
 def test_the_command(registry: Registry, rows: Rows) -> None:
