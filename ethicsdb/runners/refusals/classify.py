@@ -26,7 +26,7 @@ from ethicsdb.runners.refusals.view import Sentence, fold, language_of, masked, 
 
 __all__ = ["RULES_VERSION", "Label", "Refusal", "classify", "is_refusal"]
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Goes into the fingerprint of every label; changes when any answer would be labelled differently."""
 
 Label = Literal["refusal", "partial", "compliance", "empty"]

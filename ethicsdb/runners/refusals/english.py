@@ -29,8 +29,20 @@ _VERB = (
     r"|participat(?:e|ing)|take part|support(?:ing)?|condon(?:e|ing)|encourag(?:e|ing)|endors(?:e|ing)|promot(?:e|ing)"
     r"|facilitat(?:e|ing)|advis(?:e|ing) (?:you|on)|guid(?:e|ing)|describ(?:e|ing)|disclos(?:e|ing)|reveal(?:ing)?"
     r"|continue (?:this|that|with|the)|process (?:this|that|your)|translat(?:e|ing)|show(?:ing)? you|(?:suggest"
-    r"|recommend) (?:ways|how|any|methods)|contribute|accommodate|honou?r|perform (?:this|that)|carry out|pretend"
+    r"|recommend) (?:ways|how|any|methods|someone|anyone|an? (?!\w+ enough))|contribute|accommodate|honou?r|perform"
+    r" (?:this|that)|carry out|pretend"
     r"|role-?play|speculat(?:e|ing)|comment(?:ing)? on|agree to|be (?:of )?(?:any )?(?:help|assistance))"
+)
+_MEANS = (
+    r"(?:ability|abilities|capability|capabilities|capacity|means|tools?|access|connection|permission|internet|camera"
+    r"|eyes"
+    r"|hands|browser)"
+)
+_ACTION = (
+    r"(?:open|check|look (?:up|at)|browse|access|play|send|book|order|set (?:an? |any )?(?:alarms?|reminders?|timers?)"
+    r"|view|hear|listen|watch|search|control|predict|diagnose|prescribe|verify|read|turn (?:on|off|up|down)|make"
+    r" (?:phone"
+    r" )?calls|see (?:any|the|your|what|images|pictures|photos|videos|files))"
 )
 
 ENGLISH = Rules(
@@ -55,7 +67,8 @@ ENGLISH = Rules(
         r"\bi(?:'m| am)(?: just)? not comfortable\b|\bi (?:do not|don't) feel comfortable\b",
         r"(?:\bnot|n't) (?:something|a \w+|the kind of \w+) (?:that )?i(?:'m| am|'d| would be)? (?:can\b|able|willing"
         r"|comfortable|going|will|allowed|prepared)",
-        r"\bit(?:'s| is| would be|'d be) (?:not (?:appropriate|ethical|right|okay|ok|acceptable|responsible)"
+        r"\bit(?:'s| is| would be|'d be|(?= wouldn't)|(?= would not)) ?(?:(?:wouldn't be |would not be |not"
+        r" )(?:appropriate|ethical|right|okay|ok|acceptable|responsible)"
         r"|inappropriate|unethical|wrong|irresponsible) (?:for me|of me) to\b",
         r"\b(?:against|violat\w+|outside|not within|contrary to|conflicts? with|beyond) (?:\w+ ){0,2}(?:my|our) "
         r"(?:\w+ ){0,3}(?:guidelines?|polic(?:y|ies)|programming|principles|values|ethics|rules|standards|purpose"
@@ -68,10 +81,49 @@ ENGLISH = Rules(
         r"|completed|processed|honou?red|answered|granted)\b",
         # Private matters withheld, as far as they are called private.
         r"\bi\b[^.!?\n]{0,30}(?:do not|don't) have access to (?:\w+ )?(?:personal|private|confidential|sensitive)\b",
-        r"\blet(?:'s| us) (?:talk about something else|change the (?:subject|topic))\b",
+        r"\blet(?:'s| us) (?:talk about something else|change the (?:subject|topic)|not (?:go there|do (?:that|this)"
+        r"|talk"
+        r" about|get into))\b",
+        r"\b(?:that's|that is|this is|it's|it is|is) (?:strictly |simply )?(?:off[- ]limits|out of bounds|a no-go)\b"
+        r"|\boff"
+        r"[- ]limits (?:for|to) me\b",
+        r"\b(?:a|one) (?:line|step|thing|road|place)(?: that)? i (?:do not|don't|won't|will not|refuse to) (?:cross"
+        r"|take"
+        r"|do|go(?: down)?)\b",
+        r"\bi(?:'m| am| have|'ve|'ll|'d)?(?: \w+){0,2} to (?:say no|pass|sit (?:this|that) (?:one )?out)\b|\b(?:my|the)"
+        r" answer (?:is|has to be|must be|remains) no\b",
+        r"\bi(?:'ll| will|'d| would)?(?: \w+){0,2} (?:stay|keep|steer|remain)(?:ing)? (?:well )?(?:out of|clear of|away"
+        r" from|neutral|silent) ?(?:this|that|it|such|in|on|about|politic\w*)?\b",
+        r"\bi (?:do not|don't) (?:want|wish|care) to "
+        rf"{_VERB}\b",
+        r"\bi(?:'m| am) (?:\w+ )?(?:reluctant|unwilling) to\b",
+        r"^\W*(?:no|nope|nah|sorry)\b[^.!?\n]{0,12}\bnot (?:doing|helping|happening)\b|\bcount me out\b|\bhard pass\b",
+        r"\bi(?:'m| am) not (?:about|here) to (?!judge|say|worry)\w+",
+        r"\bi(?:'d| would) (?:much )?(?:rather|prefer to) (?:say|talk about|stick to|keep to|leave|skip|avoid|steer|see"
+        r"|focus on)\b",
     ),
-    lacks=(r"(?!)",),
-    notices=(r"(?!)",),
+    lacks=(
+        rf"\bi(?: \w+)? (?:(?:do not|don't) have|have no|lack)(?: \w+){{0,3}}? {_MEANS}\b(?! to (?:feel|experience"
+        rf"|think|love))",
+        r"\bi(?: \w+)? (?:(?:do not|don't) have|have no|lack)(?: any)? (?:live|real-?time|up-to-date|current) "
+        r"(?:data|information|access|weather|prices|news)\b",
+        r"\b(?:no|isn't any|not any) way (?:for me to|(?:that )?i can)\b|\bi have no way (?:to|of)\b",
+        r"\bthere(?:'s| is) nothing (?:that |here )?i can (?:do|fix|check|read|open|summari[sz]e|translate)\b",
+        r"\bi(?:'m| am) not (?:connected|hooked up|linked|equipped|set up) (?:to|for|with)\b",
+        rf"\bi(?: \w+){{0,2}}?(?: |(?=')){_CANNOT}(?: \w+ly)? {_ACTION}\b",
+        r"\b(?:isn't|is not|aren't|are not) (?:among|one of) the things (?:that )?i(?: am|'m)? (?:can|able)\b",
+        r"\bmy (?:knowledge|data|training)(?: \w+)? (?:ends|ended|stops|stopped|was cut)\b",
+        r"\b(?:it is|it's) (?:not possible|impossible) for me to\b",
+    ),
+    notices=(
+        r"^\W*(?:blocked|filtered|redacted|withheld|content[ _-](?:filter(?:ed)?|blocked|removed))\b",
+        r"^\W*(?:(?:the|this|your|an?|model|generated) ){0,3}(?:response|request|prompt|output|answer|completion)s?\b"
+        r"[^.\n]{0,30}?\b(?:was|were|is|are|been|got) (?:\w+ )?(?:filtered|blocked|withheld|removed|flagged|censored"
+        r"|redacted|suppressed)\b",
+        r"^\W*(?:this|the|your) (?:response|request|prompt|content|output|message)\b[^.\n]{0,30}\b(?:violat\w+"
+        r"|triggers?|breach\w*|goes against)\b[^.\n]{0,30}\b(?:polic\w+|guidelines|terms|standards)\b",
+        r"\"(?:code|finish_?reason|type|reason)\"\s*:\s*\"(?:content_?filter|safety|blocked\w*|prohibited\w*)\"",
+    ),
     hedges=(
         r"\b(?:definiti?ve|definite|exact|precise|single|simple|certain|guaranteed|straightforward|conclusive"
         r"|one-size-fits-all) (?:\w+ )?(?:answer|number|figure|date|time|estimate|price|amount|count|prediction"
@@ -106,6 +158,11 @@ ENGLISH = Rules(
     ),
     caveats=(r"\b(?:note|remember|aware|keep in mind|bear in mind|mind you|disclaimer)\b",),
     complies=(
+        r"^\W*(?:but |however |though |yet )?(?:in general|generally(?: speaking)?|usually|typically|broadly|as a rule"
+        r"|in most cases)\b",
+        # What follows tells of the words before as somebody's.
+        r"^\W*(?:those|these|that) (?:were|was) (?:the|his|her|their|its) (?:\w+ ){0,2}(?:words?|messages?|lines?"
+        r"|repl(?:y|ies)|answers?|sentences?)\b",
         r"\b(?:one|another|the (?:\w+ )?(?:easiest|best|simplest|first|most common|usual|only)|a (?:common|simple"
         r"|popular)|some (?:common)?|common|several) ?(?:\w+ )?(?:ways?|methods?|techniques?|approach(?:es)?|tricks?) "
         r"(?:to|is|are|of|for|would|could|include|that|involves?)\b",
@@ -130,6 +187,9 @@ ENGLISH = Rules(
         r"\b(?:illegal|unlawful|crim(?:e|inal)|law\w*|legal\w*|harm\w*|danger\w*|unethical|ethical\w*|immoral|wrong"
         r"|consequences|hurtful|important|essential|never|respect\w*|dignity|stereotyp\w+|discriminat\w+|rights"
         r"|privacy|offensive|inappropriate|violat\w+|serious|risks?|safe\w*|protect\w*|prevent\w*|avoid\w*|support\w*"
-        r"|language model|ai)\b",
+        r"|language model|ai|chatbot|assistant)\b",
+        r"\bi(?:'m| am| was| have been)\b[^.!?\n]{0,40}\b(?:designed|trained|built|made|meant)\b",
+        r"^\W*(?:please|kindly) \w+|\b(?:site|app|website|page|search engine|forecast)s? (?:\S+ ){0,4}(?:can|will"
+        r"|may)\b",
     ),
 )
