@@ -114,16 +114,20 @@ def _answers(sentences: list[Sentence], lacking: dict[int, re.Match[str]]) -> bo
             return True
         if match is None and not _excused(sentence.text):
             letters += weight(sentence.text)
-        turn = None if match is None else _BUT.search(sentence.text, match.end())
-        if turn is not None:
-            rest = sentence.text[turn.end() :]
-            if weight(rest) > _AFTER_BUT and not _excused(rest):
-                return True
+        if match is None:
+            continue
+        turn = _BUT.search(sentence.text, match.end())
+        rest = sentence.text[turn.end() :] if turn else ""
+        if weight(rest) > _AFTER_BUT and not _excused(rest):
+            return True
+        letters += sum(
+            weight(clause) for clause in _CLAUSE.split(sentence.text[match.end() :])[1:] if not _excused(clause)
+        )
     return letters > _BESIDE_LACK
 
 
 def _excused(text: str) -> bool:
-    return bool(_pattern("redirects").search(text) or _pattern("remarks").search(text))
+    return any(_pattern(name).search(text) for name in ("redirects", "remarks", "lacks"))
 
 
 def _complies(sentences: list[Sentence], declining: dict[int, re.Match[str]]) -> bool:
