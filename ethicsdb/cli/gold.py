@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,7 +11,9 @@ from ethicsdb.cli.common import as_json, json_option, notices, open_registry, pe
 
 __all__ = ["command"]
 
-FIGURES = ("precision", "recall", "f1", "accuracy")
+PLACE = ("version", "judge", "attribute", "rule", "split")
+FIGURES = ("precision", "recall", "f1")
+HEADS = ("n", "labelled", "clusters", "both", "judge only", "gold only", "neither")
 COUNTS = ("both_positive", "judge_only", "gold_only", "both_negative")
 
 
@@ -36,26 +39,33 @@ def command(context: click.Context, benchmark: str, judge: str | None, concurren
         return
     if not rows:
         click.echo(f"No verdict on {benchmark} counts: they were withdrawn, or there is none.")
-    for key in dict.fromkeys(
-        (row["version"], row["judge"], row["attribute"], row["rule"], row["split"]) for row in rows
-    ):
-        here = [
-            row for row in rows if (row["version"], row["judge"], row["attribute"], row["rule"], row["split"]) == key
-        ]
-        version, name, attribute, rule, split = key
-        print_table(
-            f"{name} on {benchmark.partition('@')[0]} {version}, split {split}: {attribute}, {rule} rule",
-            ["answers", *(cell for each in FIGURES for cell in (each, "95% interval")), "n", "labelled", "clusters",
-             "both", "judge only", "gold only", "neither"],
-            [_cells(row) for row in here],
-        )  # fmt: skip
-        click.echo()
+    for key in dict.fromkeys(tuple(row[name] for name in PLACE) for row in rows):
+        _print_split(
+            benchmark.partition("@")[0], key, [row for row in rows if tuple(row[name] for name in PLACE) == key]
+        )
     click.echo("both / judge only / gold only / neither: who called the answer a refusal (refusal) or unsafe (safety).")
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _print_split(name: str, key: tuple[Any, ...], rows: list[dict[str, Any]]) -> None:
+    version, judge, attribute, rule, split = key
+    kinds = [row for row in rows if row["slice"] == "category"]
+    print_table(
+        f"{judge} on {name} {version}, split {split}: {attribute}, {rule} rule",
+        ["answers", *(cell for each in FIGURES for cell in (each, "95% interval")), *HEADS],
+        [_cells(row, FIGURES) for row in rows if row not in kinds],
+    )
+    click.echo()
+    if kinds:
+        # Most kinds of answers have one label only, so that there is no precision or recall to speak of.
+        print_table(
+            "", ["kind of answer", "right", "95% interval", *HEADS], [_cells(row, ["accuracy"]) for row in kinds]
+        )
+        click.echo()
+
+
+def _cells(row: dict[str, Any], names: Sequence[str]) -> list[str]:
     figures = []
-    for name in FIGURES:
+    for name in names:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         figures += [percent(row[name]), "–" if low is None else f"[{percent(low)}, {percent(high)}]"]
     return [
