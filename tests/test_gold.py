@@ -147,6 +147,10 @@ def test_versions_are_measured_apart(tmp_path: Path) -> None:
     registry.build("tiny_gold", tmp_path)
     with pytest.raises(SourceError, match="row 3: the question is empty"):
         registry.gold("tiny_gold")
+    written(tmp_path, tuning=[(*TUNING[0][:4], "Yes", "a")])
+    registry.build("tiny_gold", tmp_path)
+    with pytest.raises(SourceError, match="row 1, field `label`: `Yes` is no value of `refusal`"):
+        registry.gold("tiny_gold")
 
 
 @pytest.mark.usefixtures("rows")

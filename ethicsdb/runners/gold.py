@@ -46,18 +46,25 @@ def gold_target(context: Context, benchmark: str) -> Target:
 
 
 def check_gives(context: Context, target: Target, judge: str) -> None:
-    """See that a judge gives the labels that a gold set has.
+    """See that a judge can give every label that a gold set has.
 
     Raises:
-        DeclarationError: it does not.
+        DeclarationError: it does not give such labels.
+        SourceError: a label is none that it can give, so that no verdict could ever agree with it.
     """
     rubric = context.declarations.rubric(context.declarations.judge(judge).rubric).rubric
     given = attributes_of(rubric)
-    for attribute in sorted({row.payload["attribute"] for row in target.rows}):
+    for row in target.rows:
+        attribute, label = row.payload["attribute"], row.payload["label"]
         if attribute not in given:
             raise DeclarationError(
                 f"The judge `{judge}` gives no label `{attribute}`, which {target.benchmark.name} is about; it gives "
                 f"{', '.join(given)}. {KEPT}"
+            )
+        if label not in given[attribute]:
+            raise SourceError(
+                f"{target.version.dataset}, row {row.row + 1}, field `label`: `{label}` is no value of `{attribute}`, "
+                f"which the judge `{judge}` gives as {', '.join(given[attribute])}. {KEPT}"
             )
 
 
