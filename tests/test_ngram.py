@@ -12,7 +12,7 @@ from importlib.resources import files
 import pytest
 
 from ethicsdb.runners.backends.ngram import END, NAMES, SYMBOLS, NgramModel, answer_history, load
-from ethicsdb.runners.refusals import is_refusal
+from ethicsdb.runners.refusal import is_refusal
 from ethicsdb.schemas.errors import ModelError
 
 CHINESE = [

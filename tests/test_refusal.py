@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ethicsdb.runners.parsers.numbered import parse_numbered
-from ethicsdb.runners.refusals import RULES_VERSION, classify, is_refusal
+from ethicsdb.runners.refusal import RULES_VERSION, classify, is_refusal
 
 CASES = json.loads((Path(__file__).parent / "cases" / "refusal.json").read_text(encoding="utf-8"))
 REFUSALS = [case["answer"] for case in CASES if case["label"] == "refusal"]

@@ -17,7 +17,7 @@ from support import rows_of
 
 from ethicsdb import Registry
 from ethicsdb.registry.declared import load_declarations
-from ethicsdb.runners import refusals
+from ethicsdb.runners import refusal
 from ethicsdb.runners.parsers import numbered
 from ethicsdb.runners.run_settings import Settings
 
@@ -199,8 +199,8 @@ def test_changed_parser_reads_again(world: World, monkeypatch: pytest.MonkeyPatc
 
 def test_changed_rules_read_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.run(world.base, judge="refusal_rules")[2] == {"run": 0, "verdict": N, "asked": 0, "judged": 0}
-    before = refusals.RULES_VERSION
-    monkeypatch.setattr(refusals, "RULES_VERSION", "next")
+    before = refusal.RULES_VERSION
+    monkeypatch.setattr(refusal, "RULES_VERSION", "next")
     registry, run, new = world.run(world.base, judge="refusal_rules")
     assert new == {"run": 0, "verdict": N, "asked": 0, "judged": 0}
     told = judged_by(registry, run, registry.context.current_judges["refusal_rules"])

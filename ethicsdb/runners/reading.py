@@ -11,7 +11,7 @@ from ethicsdb.runners.parsers.choice import parse_choice
 from ethicsdb.runners.parsers.classes import parse_class
 from ethicsdb.runners.parsers.fields import parse_finding
 from ethicsdb.runners.parsers.numbered import NumberedAnswers, parse_numbered
-from ethicsdb.runners.refusals import classify, is_refusal
+from ethicsdb.runners.refusal import classify, is_refusal
 from ethicsdb.schemas.errors import DeclarationError
 from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import (

@@ -10,7 +10,7 @@ __all__ = ["parser_of"]
 def parser_of(rubric: Rubric) -> tuple[str, str]:
     """Name and version of the parser that reads a rubric's answers; both enter the judge's fingerprint."""
     from ethicsdb.runners.parsers import choice, classes, fields, numbered
-    from ethicsdb.runners.refusals import RULES_VERSION
+    from ethicsdb.runners.refusal import RULES_VERSION
 
     if isinstance(rubric, NumberedRubric):
         return "numbered", numbered.PARSER_VERSION

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ethicsdb.runners.refusals.rules import Rules
+from ethicsdb.runners.refusal.rules import Rules
 
 __all__ = ["CHINESE"]
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from ethicsdb.runners.refusals.chinese import CHINESE
-from ethicsdb.runners.refusals.english import ENGLISH
-from ethicsdb.runners.refusals.russian import RUSSIAN
-from ethicsdb.runners.refusals.view import Sentence, fold, language_of, masked, sentences_of, weight
+from ethicsdb.runners.refusal.chinese import CHINESE
+from ethicsdb.runners.refusal.english import ENGLISH
+from ethicsdb.runners.refusal.russian import RUSSIAN
+from ethicsdb.runners.refusal.view import Sentence, fold, language_of, masked, sentences_of, weight
 
 __all__ = ["RULES_VERSION", "Label", "Refusal", "classify", "is_refusal"]
 
