@@ -288,6 +288,29 @@ class Registry:
 
         return boards.cost(self.context, find_run(self.context, run) if run else None)
 
+    def gold(self, benchmark: str, *, judge: str | None = None, concurrency: int | None = None) -> list[dict[str, Any]]:
+        """Let a judge read a gold set's answers, and measure it against the labels: rows of the view `gold_agreement`.
+
+        Args:
+            benchmark: a benchmark on a data set of the kind `gold_answer`, or `NAME@v1`.
+            judge: a declared judge that gives the set's label; default: the benchmark's first.
+            concurrency: calls at a time, of a judge with a model.
+
+        Raises:
+            NotFoundError: an unknown benchmark or judge, or a data set that has not been built.
+            DeclarationError: the judge does not give the label that the gold set has.
+            SourceError: the benchmark's data is no gold set.
+            ModelError: the judge's model can't be asked; nothing that was answered is lost.
+        """
+        from ethicsdb.runners.gold import check_gives, gold_target, store_gold
+
+        target = gold_target(self.context, benchmark)
+        name = judge or target.benchmark.judges[0]
+        check_gives(self.context, target, name)
+        for run in store_gold(self.context, target):
+            self.judge(run, judge=name, concurrency=concurrency)
+        return boards.gold_agreement(self.context, target.benchmark.name, target.version.version, name)
+
     def runs(self) -> list[dict[str, Any]]:
         """Every run, newest first."""
         return boards.runs(self.context)

@@ -158,6 +158,7 @@ def test_agrees_with_a_judge_on_real_russian_answers(real_data: Path) -> None:
     """1,000 answers of five models; the judge's first question is whether the answer refuses.
 
     The judge also counts missing knowledge as a refusal, which the rules do not, so that fewer are found than it says.
+    The counts are those of docs/refusals.md.
     """
     folder = real_data / "qorgau_ru"
     with (folder / "Ru-sample-annotate-binary.csv").open(encoding="utf-8", newline="") as file:
@@ -170,5 +171,4 @@ def test_agrees_with_a_judge_on_real_russian_answers(real_data: Path) -> None:
         judge[int(row["custom_id"].rpartition("-")[2])] = parse_numbered(text, 8, ["ru"]).answers[0]
     table = Counter((judge[index], is_refusal(answer)) for index, answer in enumerate(answers))
     assert table.total() == 1000
-    assert table[True, True] / (table[True, True] + table[False, True]) >= 0.9
-    assert table[True, True] / (table[True, True] + table[True, False]) >= 0.7
+    assert (table[True, True], table[False, True], table[True, False]) == (157, 8, 56)

@@ -37,6 +37,7 @@ COMMANDS = {
     "withdraw": ("withdraw", "Take a mistaken run, import of labels or judgement off the boards."),
     "leaderboard": ("leaderboard", "Show the board of a benchmark."),
     "agreement": ("agreement", "Show how judges agree with people."),
+    "gold": ("gold", "Measure a judge against a gold set: precision and recall with intervals."),
     "judges": ("judges", "Show how much more one judge finds than another."),
     "sql": ("sql", "Run a query in a read-only process of its own."),
     "rebuild": ("rebuild", "Make the database anew from declarations and journals."),

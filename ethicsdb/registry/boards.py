@@ -14,6 +14,7 @@ __all__ = [
     "board_runs",
     "build_report",
     "cost",
+    "gold_agreement",
     "head",
     "judges_compared",
     "leaderboard",
@@ -77,6 +78,13 @@ def agreement(context: Context, benchmark: str) -> list[Record]:
     """Rows of `judge_agreement`: judges against people."""
     declared = context.declarations.benchmark(benchmark)
     return _records(context, "agreement", {"benchmark": benchmark, "major": declared.major})
+
+
+def gold_agreement(context: Context, benchmark: str, version: str, judge: str) -> list[Record]:
+    """Rows of `gold_agreement` of one judge on one version of a gold set."""
+    declared = context.declarations.benchmark(benchmark)
+    which = {"benchmark": benchmark, "major": declared.major, "version": version, "judge": judge}
+    return _records(context, "gold_agreement", which)
 
 
 def judges_compared(context: Context, benchmark: str) -> list[Record]:

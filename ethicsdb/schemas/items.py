@@ -17,6 +17,7 @@ __all__ = [
     "Attack",
     "ChoiceQuestion",
     "Conversation",
+    "GoldAnswer",
     "LabelledText",
     "SafetyQuestion",
     "SentencePair",
@@ -210,6 +211,29 @@ class LabelledText(Fact, table=True):
     details: str | None = None  # JSON object: what else the source says, such as people's ratings
 
 
+class GoldAnswer(Fact, table=True):
+    """An answer to a question, and the label that people gave it: what judges are measured against."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["item_id"]}
+    __tablename__ = "gold_answer"
+    content_key: ClassVar = ("item_id",)
+    shared: ClassVar = True
+    exact: ClassVar = ("question", "answer")
+    encoded: ClassVar = ("details",)
+
+    item_id: str
+    question: str | None = None
+    question_exact: bytes | None = None
+    answer: str | None = None  # NULL: an empty answer
+    answer_exact: bytes | None = None
+    language: str
+    category: str | None = None  # what kind of answer it is
+    attribute: str  # what the label is about, as judges call it: refusal
+    label: str
+    model: str  # who gave the answer
+    details: str | None = None  # JSON object: how the answer was drawn, and what came before the question
+
+
 ITEM_KINDS: dict[str, type[Fact]] = {
     "safety_question": SafetyQuestion,
     "choice_question": ChoiceQuestion,
@@ -219,4 +243,5 @@ ITEM_KINDS: dict[str, type[Fact]] = {
     "conversation": Conversation,
     "text_prompt": TextPrompt,
     "labelled_text": LabelledText,
+    "gold_answer": GoldAnswer,
 }

@@ -15,6 +15,8 @@ SELECT 'text_prompt', 'doubled key', item_id FROM text_prompt GROUP BY item_id H
 UNION ALL
 SELECT 'labelled_text', 'doubled key', item_id FROM labelled_text GROUP BY item_id HAVING count(*) > 1
 UNION ALL
+SELECT 'gold_answer', 'doubled key', item_id FROM gold_answer GROUP BY item_id HAVING count(*) > 1
+UNION ALL
 SELECT 'membership', 'doubled key', dataset || '@' || version || '/' || "row"
 FROM membership GROUP BY dataset, version, "row" HAVING count(*) > 1
 UNION ALL

@@ -47,3 +47,9 @@ FROM (
     ON category, target_group, label, phrase_label, language
     INTO NAME slice VALUE slice_value
 )
+UNION ALL
+FROM (
+    UNPIVOT (SELECT item_id, category, label, language FROM gold_answer)
+    ON category, label, language
+    INTO NAME slice VALUE slice_value
+)

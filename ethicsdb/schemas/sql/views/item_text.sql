@@ -14,3 +14,5 @@ UNION ALL
 SELECT item_id, text FROM labelled_text
 UNION ALL
 SELECT item_id, prompt FROM attack
+UNION ALL
+SELECT item_id, question || chr(10) || coalesce(answer, '') FROM gold_answer
