@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ethicsdb.runners.parsers.choice import parse_choice
 from ethicsdb.runners.parsers.classes import parse_class
-from ethicsdb.runners.parsers.fields import parse_finding
+from ethicsdb.runners.parsers.fields import YES_NO_WORDS, parse_finding
 from ethicsdb.runners.parsers.numbered import NumberedAnswers, parse_numbered
 from ethicsdb.runners.parsers.own_words import without_reasoning
 from ethicsdb.runners.refusal import classify, is_refusal
@@ -29,6 +30,7 @@ from ethicsdb.schemas.rubrics import (
 __all__ = ["Reading", "area_of", "read_label", "read_verdict"]
 
 Labels = list[tuple[str, str]]
+_NO = set(YES_NO_WORDS["no"])
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,10 @@ def _published(rubric: NumberedRubric, area: Area, sequence: tuple[bool, ...]) -
 
 def _refuses(text: str) -> bool:
     """Whether a judge refuses, whatever it thought before."""
-    return is_refusal(without_reasoning(text))
+    said = without_reasoning(text)
+    # Nothing but "no" is an answer that can't be placed; only somebody who was asked for something declines by it.
+    bare = set(re.findall(r"\w+", said.casefold())) <= _NO
+    return not bare and is_refusal(said)
 
 
 def _classes(rubric: ClassRubric, _item: dict[str, Any], text: str, cut_off: bool) -> Reading:
