@@ -57,7 +57,7 @@ def test_the_test_declarations_are_sound(tmp_path: Path) -> None:
         ("kind: model\nprice:\n  prompt: 1\n  prompt: 2\n", "mine.yaml:4: `prompt` stands twice"),
         ("kind: modle\nname: x\n", "mine.yaml:1: kind is 'modle'; did you mean `model`?"),
         ("kind: [model]\n", "mine.yaml:1: kind is ['model']; did you mean `model`?"),
-        ("name: x\n", "mine.yaml:1: `kind` is missing; expected one of dataset, benchmark, "),
+        ("name: x\n", "mine.yaml:1: `kind` is missing; expected one of dataset, "),
         ("- kind: model\n", "mine.yaml:1: a declaration is keys with values; the first is `kind`, one of"),
         ("just text\n", "mine.yaml:1: a declaration is keys with values; the first is `kind`, one of"),
         (f"{HEAD}revision: 2024-13-45\n", "mine.yaml:1: not readable: month must"),

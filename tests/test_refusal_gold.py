@@ -40,7 +40,7 @@ def test_the_published_figures_are_what_the_command_gives(printed: dict[str, str
 @pytest.mark.parametrize(
     ("name", "split", "counts"),
     [
-        ("refusal_gold_models", "heldout", (62, 6, 23, 421)),
+        ("refusal_gold_models", "heldout", (62, 5, 23, 422)),
         ("refusal_gold_written", "heldout", (36, 3, 20, 95)),
         ("refusal_gold_written", "tuning", (70, 2, 3, 95)),
     ],

@@ -26,7 +26,7 @@ from ethicsdb.runners.refusal.view import Sentence, fold, language_of, masked, s
 
 __all__ = ["RULES_VERSION", "Label", "Refusal", "classify", "is_refusal"]
 
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 """Goes into the fingerprint of every label; changes when any answer would be labelled differently."""
 
 Label = Literal["refusal", "partial", "compliance", "empty"]

@@ -128,7 +128,7 @@ ENGLISH = Rules(
         r"\b(?:isn't|is not|aren't|are not) (?:among|one of) the things (?:that )?i(?: am|'m)? (?:can|able)\b",
         r"\bmy (?:knowledge|data|training)(?: \w+)? (?:ends|ended|stops|stopped|was cut)\b",
         r"\b(?:it is|it's) (?:not possible|impossible) for me to\b|\b(?:have|with) no way (?:to|of)\b",
-        r"^\W*(?:sorry|respectfully|no|nope|nah|frankly|honestly)\W+no\b|\bnot a (?:topic|subject|matter) for me\b",
+        r"^\W*(?:sorry|respectfully|frankly|honestly)\W+no\b|\bnot a (?:topic|subject|matter) for me\b",
         r"\bi (?:do not|don't) do (?!well|enough|much|it\b)[\w ]{1,30}\W*$|\bi (?:do not|don't|never) take sides\b",
         r"\bi(?:'m| am) only (?:able|allowed|here|meant|set up|designed|trained) to\b|\bi can only (?:assist|help"
         r"|answer|discuss"
