@@ -59,7 +59,12 @@ def _options(name: str) -> str:
     command = cli.get_command(context, name)
     assert command is not None
     inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
-    return f"```text\n{command.get_help(inner).rstrip()}\n```"
+    helps = [command.get_help(inner)]
+    if isinstance(command, click.Group):
+        for part, each in command.commands.items():
+            own = click.Context(each, info_name=part, parent=inner, max_content_width=100, terminal_width=100)
+            helps.append(each.get_help(own))
+    return "\n\n".join(f"```text\n{text.rstrip()}\n```" for text in helps)
 
 
 def _keys(model: type[BaseModel], prefix: str = "") -> str:

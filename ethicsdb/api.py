@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ethicsdb.builders.build import Built
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
+    from ethicsdb.runners.annotation.export import Exported, SheetPlan
     from ethicsdb.runners.estimates import Estimate
     from ethicsdb.runners.generate import Generated
     from ethicsdb.runners.imports.answers import ImportedAnswers
@@ -158,6 +159,18 @@ class Registry:
         from ethicsdb.runners.imports.sheets import LabelSheet
 
         return import_labels(self.context, LabelSheet(Path(path), benchmark, attribute, columns or {}, name, replaces))
+
+    def export_sheets(self, plan: SheetPlan, folder: Path | str) -> Exported:
+        """Draw answers of a run for people to label; see `ethicsdb.runners.annotation.export`."""
+        from ethicsdb.runners.annotation.export import export_sheets
+
+        return export_sheets(self.context, plan, Path(folder))
+
+    def import_sheet(self, path: Path | str, *, annotator: str, replace: bool = False) -> Imported:
+        """Take a filled sheet back; see `ethicsdb.runners.annotation.labels`."""
+        from ethicsdb.runners.annotation.labels import import_sheet
+
+        return import_sheet(self.context, Path(path), annotator, replace=replace)
 
     def withdraw(self, name: str, *, judge: str | None = None, undo: bool = False) -> tuple[str, str, bool]:
         """Take a mistaken run or import off the boards, or put it back; returns kind, name, and whether it is new.

@@ -52,10 +52,17 @@ def test_every_column_of_the_board_is_explained() -> None:
     assert [column for column in columns if f"`{column}`" not in told] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/commands.md", "docs/importing.md", "docs/local_models.md"])
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("commands", "importing", "local_models", "annotating"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_that_are_shown_have_these_options(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+        for line in block.replace("\\\n", "").splitlines()
+    ]
     shown = [shlex.split(line)[1:] for line in lines if line.startswith("ethicsdb ")]
     assert shown
     for words in shown:
@@ -64,6 +71,8 @@ def test_commands_that_are_shown_have_these_options(page: str) -> None:
             words = words[2:]
         command = cli.get_command(click.Context(cli), words[0])
         assert command is not None, words[0]
+        if isinstance(command, click.Group):
+            command = command.commands[words[1]]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, words
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "cost": ("cost", "Show what calls cost: all of them, or those for a run."),
     "why": ("why", "Show what an item's number rests on."),
     "import": ("import_", "Bring in judge outputs, people's labels, answers or scores made elsewhere."),
+    "annotate": ("annotate", "Let people label a run's answers: draw blind sheets, and take them back."),
     "withdraw": ("withdraw", "Take a mistaken run, import of labels or judgement off the boards."),
     "leaderboard": ("leaderboard", "Show the board of a benchmark."),
     "agreement": ("agreement", "Show how judges agree with people."),

@@ -24,6 +24,8 @@ __all__ = [
     "RunItem",
     "RunTarget",
     "Score",
+    "Sheet",
+    "SheetUnit",
     "TargetText",
     "TokenCount",
     "Verdict",
@@ -385,3 +387,43 @@ class Candidate(Fact, table=True):
     nearest: str | None = None  # the kept candidate or demonstration (type:seed:number) that it is most like
     similarity: float | None = None  # ROUGE-L with that one, 0 to 1
     parents: str  # JSON list: the demonstrations and candidates that the request showed
+
+
+class Sheet(Fact, table=True):
+    """A draw of a run's answers for people to label."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["sheet_id"]}
+    content_key: ClassVar = ("sheet_id",)
+    shared: ClassVar = True
+
+    sheet_id: str  # fingerprint of all that shapes the draw
+    name: str  # as its files are called
+    run_id: str
+    attribute: str  # the label that people give
+    allowed: str  # JSON list: the values that it may have
+    strata: str  # JSON: the item field or the judge that the strata are of; both null: one stratum
+    per_stratum: int  # answers that were wanted of each
+    annotators: str  # JSON list of names
+    seed: int
+    created_at: datetime
+
+
+class SheetUnit(Fact, table=True):
+    """An answer that was drawn, and with what probability; people are not shown it."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["sheet_id", "unit_id"]}
+    __tablename__ = "sheet_unit"
+    content_key: ClassVar = ("sheet_id", "unit_id")
+    shared: ClassVar = True
+
+    sheet_id: str
+    unit_id: str  # as it stands on the sheets
+    response_key: str  # the answer
+    item_id: str  # what it answers
+    group_id: str  # the cluster
+    stratum: str
+    population: int  # answers of the stratum
+    drawn: int  # of them
+    sampling_probability: float  # drawn / population
+    annotators: str  # JSON list: who labels it
+    shown: str  # fingerprint of the cells, by which edits are seen
