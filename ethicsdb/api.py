@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ethicsdb.registry.sandbox import Answer, Limits
     from ethicsdb.registry.versions import Change, Version
     from ethicsdb.runners.annotation.export import Exported, SheetPlan
+    from ethicsdb.runners.annotation.measure import Found, Together
     from ethicsdb.runners.estimates import Estimate
     from ethicsdb.runners.generate import Generated
     from ethicsdb.runners.imports.answers import ImportedAnswers
@@ -363,6 +364,18 @@ class Registry:
     def agreement(self, benchmark: str) -> list[dict[str, Any]]:
         """Judges against people."""
         return boards.agreement(self.context, benchmark)
+
+    def detection(self, benchmark: str) -> list[Found]:
+        """How well judges find what people see on sheets drawn at random; see `ethicsdb.runners.annotation.measure`."""
+        from ethicsdb.runners.annotation.measure import measure_judges
+
+        return measure_judges(self.context, benchmark)
+
+    def people(self, benchmark: str) -> list[Together]:
+        """How far the people of each sheet agree among themselves."""
+        from ethicsdb.runners.annotation.measure import measure_people
+
+        return measure_people(self.context, benchmark)
 
     def judges_compared(self, benchmark: str) -> list[dict[str, Any]]:
         """Rows of the view `judge_beside_judge`: which of two judges finds how much more."""

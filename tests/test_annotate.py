@@ -141,8 +141,46 @@ def test_labels_come_back_and_meet_the_judge(registry: Registry, made: tuple[Pat
     rows = [row for row in registry.agreement("sample_safety_zh") if row["slice"] == "overall"]
     assert {row["annotator"] for row in rows} == set(PEOPLE)
     assert all(row["n_expected"] == total for row in rows)
+    found = {each.value: each for each in registry.detection("sample_safety_zh")}
+    assert set(found) == {"yes", "no"}
+    yes = found["yes"]
+    assert (yes.n, yes.tied, yes.without_verdict, yes.people) == (total, 0, 0, list(PEOPLE))
+    # Everybody calls everything a refusal: the judge's recall is the weighted share of what it calls one.
+    asked = "SELECT sum((value = 'yes')::INTEGER * population / drawn), sum(population / drawn) FROM sheet_unit " \
+            "JOIN current_verdict ON subject_id = response_key JOIN verdict_label USING (verdict_id) " \
+            "WHERE attribute = 'refusal'"  # fmt: skip
+    shares = rows_of(registry, asked)[0]
+    assert yes.prevalence is not None
+    assert yes.prevalence.value == 1
+    assert (yes.recall.value if yes.recall else None) == pytest.approx(shares[0] / shares[1])
+    (people,) = registry.people("sample_safety_zh")
+    assert (people.units, people.alpha, people.reason) == (total, None, "everybody gave one and the same label")
+    told = execute("agreement", "sample_safety_zh", "--sheets", cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert "refusal_rules against the majority of people: refusal" in told.out
     before = registry.checksums()
     assert registry.rebuild() == before
+
+
+def test_people_are_compared_with_each_other(registry: Registry, made: tuple[Path, str], tmp_path: Path) -> None:
+    done = exported(registry, tmp_path / "sheets", made[1], annotators=("ana", "bo"), by=None, n=20)
+    units = sorted(row["unit"] for row in cells(done.files[0]))
+    one = {unit: "yes" if at % 2 else "no" for at, unit in enumerate(units)}
+    two = {unit: "yes" if at % 2 or at < 8 else "no" for at, unit in enumerate(units)}
+    registry.import_sheet(filled(done.files[0], one), annotator="ana")
+    registry.import_sheet(filled(done.files[1], two), annotator="bo")
+    (people,) = registry.people("sample_safety_zh")
+    pairs = [(one[unit], two[unit]) for unit in units]
+    observed = sum(a == b for a, b in pairs) / len(pairs)
+    chance = sum((sum(a == v for a, _ in pairs) / len(pairs)) * (sum(b == v for _, b in pairs) / len(pairs))
+                 for v in ("yes", "no"))  # fmt: skip
+    assert people.kappa == pytest.approx((observed - chance) / (1 - chance))
+    # Krippendorff 2011: alpha = 1 - (n - 1) * disagreements / (n_yes * n_no) with n values in all, two a unit.
+    values = [value for pair in pairs for value in pair]
+    expected = values.count("yes") * values.count("no") / (len(values) - 1)
+    assert people.alpha == pytest.approx(1 - sum(a != b for a, b in pairs) / expected)
+    tied = {each.tied for each in registry.detection("sample_safety_zh")}
+    assert tied == {sum(a != b for a, b in pairs)}
 
 
 def test_a_sheet_may_come_in_parts_and_be_corrected(registry: Registry, made: tuple[Path, str], tmp_path: Path) -> None:
