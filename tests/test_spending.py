@@ -129,6 +129,15 @@ def test_a_budget_of_tokens_holds_over_both_stages(tmp_path: Path) -> None:
             other.run("small", model="target", budget=Budget.of(1.0, None))
 
 
+def test_a_dry_run_needs_no_key(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as endpoint:
+        parts = declared(endpoint)
+        parts["target"] = changed(parts["target"], price=PRICE, api_key_env="NOT_SET_ANYWHERE")
+        registry = prepared(tmp_path, parts, *TEXTS)
+        (answers,) = registry.estimate_run("small", model="target", judge="refusal_rules")
+        assert (answers.to_ask, endpoint.count()) == (12, 0)
+
+
 def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as endpoint:
         registry = priced(tmp_path, endpoint)

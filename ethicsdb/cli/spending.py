@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ethicsdb.cli.common import print_table, shown
+from ethicsdb.cli.common import print_table
 
 if TYPE_CHECKING:
     from ethicsdb.runners.estimates import Estimate
@@ -67,7 +67,7 @@ def show_estimates(estimates: list[Estimate]) -> None:
         ["stage", "model", "requests", "there already", "to ask", "prompt tokens, about", "at most",
          "answer tokens, at most", "cost ($), about", "at most"],
         [
-            [each.what, each.model, *(shown(number) for number in (
+            [each.what, each.model, *(f"{number:,}" for number in (
                 each.requests, each.there, each.to_ask, each.prompt_tokens, each.prompt_tokens_at_most,
                 each.completion_tokens_at_most)), _usd(each.usd), _usd(each.usd_at_most)]
             for each in estimates

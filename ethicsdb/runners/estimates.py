@@ -74,9 +74,9 @@ def estimate_run(
     """
     benchmark = context.declarations.benchmark(reference.partition("@")[0])
     judge = judge_of(context.declarations, who[1] or benchmark.judges[0])
-    check_judge(context, reference, judge)
+    check_judge(context, reference, judge, key=False)
     model = resolve_model(context.declarations, who[0])
-    check_model(model)
+    check_model(model, key=False)
     requests = requests_of(context, reference, identity_of(model), settings or Settings())
     stages = [_stage(context, "answers", model, [each for _, each in requests])]
     if judge.declaration.model is not None and not isinstance(judge.rubric.rubric, ClassifierRubric):
@@ -90,7 +90,7 @@ def estimate_judge(context: Context, run: str, name: str) -> Estimate:
     run_id = find_run(context, run)
     if judge.declaration.model is None or isinstance(judge.rubric.rubric, ClassifierRubric):
         raise DeclarationError(f"{name} asks nobody, so that there is nothing to pay.")
-    check_can_ask(context, benchmark_of(context, run_id), judge)
+    check_can_ask(context, benchmark_of(context, run_id), judge, key=False)
     model = resolve_model(context.declarations, judge.declaration.model)
     wanted = judge_requests(context, run_id, judge, json_schema=model.json_schema)
     return _stage(context, f"verdicts of {name}", model, wanted)

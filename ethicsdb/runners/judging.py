@@ -47,7 +47,7 @@ class _Subject:
     text: str
 
 
-def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
+def check_judge(context: Context, reference: str, judge: JudgeParts, *, key: bool = True) -> None:
     """See that a judge can be put to work on a benchmark's items, before answers are paid for that it is to read.
 
     Raises:
@@ -58,7 +58,7 @@ def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
     if judge.declaration.model is None:
         return
     benchmark, _, rows = find_items(context, reference)
-    check_can_ask(context, benchmark, judge)
+    check_can_ask(context, benchmark, judge, key=key)
     body = judge.rubric.rubric
     if isinstance(body, ClassifierRubric):
         return
@@ -66,7 +66,7 @@ def check_judge(context: Context, reference: str, judge: JudgeParts) -> None:
         judge_messages(judge.rubric, payload, "")
 
 
-def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: JudgeParts) -> None:
+def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: JudgeParts, *, key: bool = True) -> None:
     """See that a judge with a model can be asked from here; where not, the sentence names judges that can.
 
     Raises:
@@ -90,7 +90,7 @@ def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: Judg
             f"`classifier` can; serve it and use openai:ID@URL. {_others(context, benchmark, name, asking=True)}"
         )
     try:
-        check_model(model)
+        check_model(model, key=key)
     except ModelError as error:
         raise ModelError(f"{error} {_others(context, benchmark, name, asking=False)}") from error
 

@@ -144,8 +144,11 @@ def identity_of(model: ModelDeclaration) -> Identity:
     return declared_remote(model)
 
 
-def check_model(model: ModelDeclaration) -> None:
+def check_model(model: ModelDeclaration, *, key: bool = True) -> None:
     """See that a model can be asked from here, as far as that shows without asking it.
+
+    Args:
+        key: whether its key has to be there; not where only the cost is asked for.
 
     Raises:
         ModelError: its key is not set, or its answers can only be imported.
@@ -154,7 +157,7 @@ def check_model(model: ModelDeclaration) -> None:
         raise ModelError(f"{model.name} has no endpoint; its answers come in through `ethicsdb import`.")
     if model.backend == "vectors":
         raise ModelError(f"{model.name} is a file of word vectors, which writes no answers.")
-    if model.backend == "openai":
+    if model.backend == "openai" and key:
         from ethicsdb.runners.backends.openai import api_key
 
         api_key(model)
