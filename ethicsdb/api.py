@@ -194,7 +194,7 @@ class Registry:
 
     def run(
         self, benchmark: str, *, model: str, judge: str | None = None, settings: Settings | None = None,
-        concurrency: int | None = None, budget: Budget | None = None,
+        concurrency: int | None = None, budget: Budget | None = None, in_batches: bool = False,
     ) -> tuple[Generated, JudgedRun]:  # fmt: skip
         """Put a benchmark's items to a model and let a judge read the answers; see `ethicsdb.runners.generate`.
 
@@ -225,9 +225,14 @@ class Registry:
         name = judge or declared.judges[0]
         # What a judge lacks should be heard of before a call is paid.
         check_judge(self.context, benchmark, judge_of(self.declarations, name))
-        with open_backend(resolve_model(self.declarations, model), concurrency, budget) as backend:
+        found = resolve_model(self.declarations, model)
+        # Of a model and a judge, those with an endpoint go through batches; that neither has one is an error.
+        batched = in_batches and (found.backend == "openai" or self.declarations.judge(name).model is None)
+        with open_backend(found, concurrency, budget, in_batches=batched) as backend:
             generated = generate(self.context, benchmark, backend, settings or Defaults())
-        return generated, self.judge(generated.run_id, judge=name, concurrency=concurrency, budget=budget)
+        return generated, self.judge(
+            generated.run_id, judge=name, concurrency=concurrency, budget=budget, in_batches=in_batches
+        )
 
     def score(self, benchmark: str, *, model: str, settings: Settings | None = None) -> ScoredRun:
         """Score a benchmark of likelihoods or vectors by a model on this machine.
@@ -255,7 +260,10 @@ class Registry:
             return score_vectors(self.context, benchmark, open_vectors(found), settings or Defaults())
         return score_likelihoods(self.context, benchmark, open_local(found), settings or Defaults())
 
-    def judge(self, run: str, *, judge: str, concurrency: int | None = None, budget: Budget | None = None) -> JudgedRun:
+    def judge(
+        self, run: str, *, judge: str, concurrency: int | None = None, budget: Budget | None = None,
+        in_batches: bool = False,
+    ) -> JudgedRun:  # fmt: skip
         """Let a judge read the stored answers of a run; the model that gave them is not asked.
 
         Args:
@@ -277,7 +285,7 @@ class Registry:
         else:
             check_can_ask(self.context, benchmark, parts)
             model = resolve_model(self.declarations, parts.declaration.model)
-            with open_judge(parts, model, concurrency, budget) as backend:
+            with open_judge(parts, model, concurrency, budget, in_batches=in_batches) as backend:
                 judged = judge_run(self.context, run_id, parts, backend)
         score_run(self.context, benchmark, run_id, parts.identity.fingerprint)
         return judged

@@ -14,10 +14,13 @@ __all__ = ["command"]
 @click.argument("run")
 @click.option("--judge", required=True, help="A declared judge (`ethicsdb list judge`).")
 @spending_options
+@click.option("--batch", is_flag=True, help="Through OpenAI's Batch API: cheaper and later.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be asked and what it would cost.")
 @json_option
 @click.pass_context
-def command(context: click.Context, run: str, judge: str, dry_run: bool, limits: Limits, json_: bool) -> None:
+def command(
+    context: click.Context, run: str, judge: str, batch: bool, dry_run: bool, limits: Limits, json_: bool
+) -> None:
     """Judge a run's stored answers, without asking its model.
 
     RUN is a run's id or its first digits (`ethicsdb runs`). Verdicts of all judges stay beside each other.
@@ -28,7 +31,9 @@ def command(context: click.Context, run: str, judge: str, dry_run: bool, limits:
         click.echo(as_json(estimate)) if json_ else show_estimates([estimate])
         return
     try:
-        judged = registry.judge(run, judge=judge, concurrency=limits.concurrency, budget=limits.budget)
+        judged = registry.judge(
+            run, judge=judge, concurrency=limits.concurrency, budget=limits.budget, in_batches=batch
+        )
     finally:
         notices(registry)
     if json_:

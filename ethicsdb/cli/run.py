@@ -36,6 +36,7 @@ __all__ = ["command"]
 @click.option("--shots", type=click.IntRange(min=0), help="Ethical examples before each item (likelihood benchmarks).")
 @click.option("--pool", help="The declared pool that examples are drawn from, by --seed.")
 @spending_options
+@click.option("--batch", is_flag=True, help="Through OpenAI's Batch API, model and judge alike: cheaper and later.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be asked and what it would cost.")
 @json_option
 @click.pass_context
@@ -59,10 +60,10 @@ def command(
     from ethicsdb.runners.run_settings import Settings
 
     registry = open_registry(context)
-    dry = options.pop("dry_run")
+    dry, in_batches = options.pop("dry_run"), bool(options.pop("batch"))
     settings = Settings(**options)  # type: ignore[arg-type]  # click has checked them
     if registry.declarations.benchmark(benchmark.partition("@")[0]).runner != "generate":
-        _score(registry, (benchmark, model), settings, judge or dry or limits.given, json_)
+        _score(registry, (benchmark, model), settings, judge or dry or in_batches or limits.given, json_)
         return
     if dry:
         estimates = registry.estimate_run(benchmark, model=model, judge=judge, settings=settings)
@@ -76,6 +77,7 @@ def command(
             settings=settings,
             concurrency=limits.concurrency,
             budget=limits.budget,
+            in_batches=in_batches,
         )
     finally:
         notices(registry)
@@ -93,7 +95,7 @@ def _score(registry: Registry, what: tuple[str, str], settings: Settings, foreig
     if foreign:
         raise click.UsageError(
             f"{what[0]} scores given texts: it asks nobody and pays nobody, so that --judge, --concurrency, "
-            "--budget, --token-budget and --dry-run do not fit."
+            "--budget, --token-budget, --batch and --dry-run do not fit."
         )
     try:
         scored = registry.score(what[0], model=what[1], settings=settings)

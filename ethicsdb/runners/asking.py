@@ -27,7 +27,7 @@ from ethicsdb.runners.progress import Progress
 from ethicsdb.runners.spending import Hold, cost_of
 from ethicsdb.schemas.errors import BudgetError, EthicsdbError, InterruptedRunError, ModelError
 
-__all__ = ["Job", "ask_all"]
+__all__ = ["STOPPED", "Job", "ask_all", "response_record"]
 
 MAX_TRIES = 5  # calls a request in one command, those aside that the endpoint had no room for
 MAX_HELD = 30  # such calls of one request: then it is the request that there is no room for
@@ -205,7 +205,7 @@ async def _call(state: _State, job: Job, number: int) -> Reply | None:
             state.settled.set()
     finally:
         state.gate.leave(begun, reply)
-    record = _record(state.backend, job, number, reply, (at, time.monotonic() - begun))
+    record = response_record(state.backend, job, number, reply, (at, time.monotonic() - begun))
     state.journal.append(batches("response", [record]), sync=False)
     state.progress.spent(purse.cost_microusd if purse.price else None, int(state.gate.limit))
     _sync(state)
@@ -233,7 +233,14 @@ async def _set_aside(state: _State, job: Job) -> Hold | None:
     return None
 
 
-def _record(backend: Backend, job: Job, number: int, reply: Reply, timing: tuple[datetime, float]) -> dict[str, Any]:
+def response_record(
+    backend: Backend, job: Job, number: int, reply: Reply, timing: tuple[datetime, float] | None
+) -> dict[str, Any]:
+    """The `response` row of a reply.
+
+    Args:
+        timing: when the call began and how many seconds it took; None where nobody knows.
+    """
     return {
         "response_key": job.response_key,
         "try_number": number,
@@ -253,8 +260,8 @@ def _record(backend: Backend, job: Job, number: int, reply: Reply, timing: tuple
         "billed": reply.billed,
         "system_fingerprint": reply.system_fingerprint,
         "reported_model": reply.reported_model,
-        "duration_s": round(timing[1], 6),
-        "created_at": timing[0].isoformat(),
+        "duration_s": None if timing is None else round(timing[1], 6),
+        "created_at": None if timing is None else timing[0].isoformat(),
     }
 
 

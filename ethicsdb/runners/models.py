@@ -165,21 +165,26 @@ def check_model(model: ModelDeclaration, *, key: bool = True) -> None:
 
 @contextmanager
 def open_backend(
-    model: ModelDeclaration, concurrency: int | None = None, budget: Budget | None = None
+    model: ModelDeclaration, concurrency: int | None = None, budget: Budget | None = None, *, in_batches: bool = False
 ) -> Iterator[Backend]:
     """A model ready to answer, for as long as the block lasts.
 
     Args:
         concurrency: calls in flight at most, instead of the declared number.
         budget: what may be spent; None for no limit.
+        in_batches: through OpenAI's Batch API.
 
     Raises:
-        DeclarationError: money is limited, and the model has no price.
+        DeclarationError: money is limited, and the model has no price; or it has no endpoint for batches.
         ModelError: it can't be asked: its package is missing, its key is not set, or its answers can only be imported.
     """
     if concurrency is not None:
         model = model.model_copy(update={"concurrency": concurrency})
-    purse = purse_of(model, budget)
+    if in_batches and model.backend != "openai":
+        raise DeclarationError(
+            f"{model.name} has no endpoint, so that it can't be asked in batches; leave --batch out."
+        )
+    purse = purse_of(model, budget, in_batches=in_batches)
     check_model(model)
     if model.backend == "embedded":
         from ethicsdb.runners.backends.embedded import open_embedded
@@ -195,12 +200,19 @@ def open_backend(
         return
     from ethicsdb.runners.backends.openai import OpenAIBackend
 
-    yield OpenAIBackend(model, identity_of(model), purse)
+    backend = OpenAIBackend(model, identity_of(model), purse)
+    backend.in_batches = in_batches
+    yield backend
 
 
 @contextmanager
 def open_judge(
-    judge: JudgeParts, model: ModelDeclaration, concurrency: int | None = None, budget: Budget | None = None
+    judge: JudgeParts,
+    model: ModelDeclaration,
+    concurrency: int | None = None,
+    budget: Budget | None = None,
+    *,
+    in_batches: bool = False,
 ) -> Iterator[Backend | Classifier]:
     """A judge's model ready to judge: one that is asked, or a classifier on this machine.
 
@@ -209,7 +221,7 @@ def open_judge(
     """
     rubric = judge.rubric.rubric
     if not isinstance(rubric, ClassifierRubric):
-        with open_backend(model, concurrency, budget) as backend:
+        with open_backend(model, concurrency, budget, in_batches=in_batches) as backend:
             yield backend
         return
     check_classifier(model, rubric.labels)

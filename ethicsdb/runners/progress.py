@@ -72,6 +72,15 @@ class Progress:
             sys.stderr.write(self.line() + "\n")
             sys.stderr.flush()
 
+    def waiting(self, told: str) -> None:
+        """How far that is which is waited for."""
+        if self._bar is not None:
+            self._bar.update(self._task, rate=told)
+        elif time.monotonic() - self._said >= LINE_EVERY:
+            self._said = time.monotonic()
+            sys.stderr.write(f"{self.what}: {told}\n")
+            sys.stderr.flush()
+
     def spent(self, microusd: int | None, in_flight: int) -> None:
         """What the calls have cost so far, and how many may be in flight."""
         self.cost, self.in_flight = microusd, in_flight

@@ -105,32 +105,49 @@ class Purse:
         if reply is None or (reply.billed and not counted) or reply.error_code in ("dropped", "timeout"):
             self.budget.spent_microusd += hold.microusd
             self.budget.spent_tokens += hold.tokens
-        if reply is None or not reply.billed:
+        if reply is not None:
+            self.account(reply, call=False)
+
+    def account(self, reply: Reply, *, call: bool = True) -> None:
+        """Add what a reply cost.
+
+        Args:
+            call: whether its call is not counted yet.
+        """
+        self.calls += call
+        if not reply.billed:
             return
         self.billed += 1
-        if not counted:
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
             self.uncounted += 1
             return
-        prompt, completion = reply.prompt_tokens or 0, reply.completion_tokens or 0
-        self.prompt_tokens += prompt
-        self.completion_tokens += completion
-        self.cost_microusd += cost_of(self.price, reply) or 0
-        self.budget.spent_microusd += cost_of(self.price, reply) or 0
-        self.budget.spent_tokens += prompt + completion
+        self.prompt_tokens += reply.prompt_tokens
+        self.completion_tokens += reply.completion_tokens
+        cost = cost_of(self.price, reply) or 0
+        self.cost_microusd += cost
+        self.budget.spent_microusd += cost
+        self.budget.spent_tokens += reply.prompt_tokens + reply.completion_tokens
 
 
-def purse_of(model: ModelDeclaration, budget: Budget | None = None) -> Purse:
+def purse_of(model: ModelDeclaration, budget: Budget | None = None, *, in_batches: bool = False) -> Purse:
     """A purse for a model's calls; models on this machine cost nothing.
+
+    Args:
+        in_batches: the calls go through the Batch API, at the share of the price that is declared for it.
 
     Raises:
         DeclarationError: money is limited, and the model has no price.
     """
     price = model.price if model.backend == "openai" else model.price or FREE
+    if in_batches and price is not None:
+        share = price.batch
+        price = None if share is None else Price(prompt=price.prompt * share, completion=price.completion * share)
     budget = budget or Budget()
     if budget.microusd is not None and price is None:
+        missing, key = (" for batches", ", batch: ...") if in_batches else ("", "")
         raise DeclarationError(
-            f"A budget in money needs a price, and {model.name} has none: declare the model with "
-            "`price: {prompt: ..., completion: ...}` (US dollars for a million tokens), or limit tokens instead."
+            f"A budget in money needs a price, and {model.name} has none{missing}: declare the model with "
+            f"`price: {{prompt: ..., completion: ...{key}}}` (US dollars for a million tokens), or limit tokens."
         )
     return Purse(price, budget)
 

@@ -13,6 +13,8 @@ from ethicsdb.registry.journal import Journal, batches
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.asking import Job, ask_all
 from ethicsdb.runners.backends.base import FINAL_ERRORS, Ask, Backend
+from ethicsdb.runners.backends.openai import OpenAIBackend
+from ethicsdb.runners.batch.stage import ask_in_batches
 from ethicsdb.runners.identity import request_hash, response_key, sampling_json
 from ethicsdb.runners.progress import Progress
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint, short
@@ -54,7 +56,9 @@ class Stage:
             self.journal.append([*batches("model", [backend.identity.record]), *self._requests(open_)])
         jobs = [Job(each.response_key, each.request_hash, each.ask, tries.get(each.response_key, 0)) for each in open_]
         with Progress(what, len(distinct), before=len(distinct) - len(jobs)) as progress:
-            if jobs:
+            if jobs and isinstance(backend, OpenAIBackend) and backend.in_batches:
+                ask_in_batches(self.context, backend, self.journal, jobs, progress)
+            elif jobs:
                 ask_all(backend, self.journal, jobs, progress)
 
     def _tries(self, keys: list[str]) -> tuple[dict[str, int], set[str]]:

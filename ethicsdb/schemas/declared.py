@@ -173,6 +173,9 @@ class Price(Strict):
 
     prompt: float = Field(ge=0, allow_inf_nan=False, description="US dollars for a million tokens of requests")
     completion: float = Field(ge=0, allow_inf_nan=False, description="US dollars for a million tokens of answers")
+    batch: float | None = Field(
+        default=None, gt=0, le=1, description="share of these that a batch costs; left out: nobody knows what one costs"
+    )
 
 
 class LocalSettings(Strict):

@@ -9,6 +9,8 @@ from ethicsdb.schemas.tables import Fact
 
 __all__ = [
     "Annotation",
+    "BatchLine",
+    "BatchStep",
     "BootstrapRun",
     "BuildReport",
     "Call",
@@ -427,3 +429,33 @@ class SheetUnit(Fact, table=True):
     sampling_probability: float  # drawn / population
     annotators: str  # JSON list: who labels it
     shown: str  # fingerprint of the cells, by which edits are seen
+
+
+class BatchLine(Fact, table=True):
+    """A request that was planned to go in a batch (OpenAI's Batch API)."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["batch", "response_key"]}
+    __tablename__ = "batch_line"
+    content_key: ClassVar = ("batch", "response_key")
+    shared: ClassVar = True
+
+    batch: str  # its name, made of the requests that it holds
+    response_key: str  # the answer that it asks for
+    try_number: int  # which try of it this is
+    request_hash: str  # what is asked
+    sampling: str  # JSON of the sampling settings
+    sample_number: int  # which answer to the same request
+
+
+class BatchStep(Fact, table=True):
+    """A step of a batch that was taken."""
+
+    __mapper_args__: ClassVar = {"primary_key": ["batch", "step"]}
+    __tablename__ = "batch_step"
+    content_key: ClassVar = ("batch", "step")
+    shared: ClassVar = True
+
+    batch: str
+    step: str  # planned | uploaded | creating | created | collected
+    value: str  # number of requests; the file's id; the batch's id at the provider; how it ended
+    taken_at: datetime

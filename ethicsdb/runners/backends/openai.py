@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -86,6 +87,7 @@ class OpenAIBackend:
         self.identity = identity
         self.concurrency = model.concurrency
         self.purse = purse
+        self.in_batches = False  # through the Batch API instead of call by call
         self.json_schema = model.json_schema
         self.url = model.base_url or OFFICIAL
         check_endpoint(self.url)
@@ -98,17 +100,22 @@ class OpenAIBackend:
         if self._client is None:
             self._client = _client(self.url, self._key, self._timeout)
 
+    async def client(self) -> openai.AsyncOpenAI:
+        """The client, made where it is not there."""
+        await self.open()
+        assert self._client is not None
+        return self._client
+
     async def ask(self, ask: Ask) -> Reply:
         """Ask once. Raises ModelError where no request can succeed."""
         import openai
 
-        await self.open()
-        assert self._client is not None
+        client = await self.client()
         try:
-            response = await self._client.post(
+            response = await client.post(
                 "/chat/completions",
                 cast_to=openai.HttpxBinaryResponseContent,
-                content=self._body(ask),
+                content=self.body(ask),
                 options={"headers": {"Content-Type": "application/json"}},
             )
         except openai.APIStatusError as error:
@@ -118,9 +125,9 @@ class OpenAIBackend:
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError) as error:
-            told = self._brief(f"the reply is no JSON: {error}")
+            told = self.brief(f"the reply is no JSON: {error}")
             return Reply("error", error_code="bad_body", error_message=told, billed=True)
-        return self._read(body)
+        return self.read(body)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -128,7 +135,8 @@ class OpenAIBackend:
             client, self._client = self._client, None
             await client.close()
 
-    def _body(self, ask: Ask) -> bytes:
+    def body(self, ask: Ask) -> bytes:
+        """A request as JSON."""
         request: dict[str, Any] = {
             "model": self.model.id,
             "messages": ask.messages,
@@ -149,21 +157,33 @@ class OpenAIBackend:
         """What a 4xx or 5xx means."""
         status, text = error.status_code, self._message(error)
         told = f"{error.code} {error.type} {error.body}".lower()
-        if status in (400, 403) and any(word in told for word in FILTERED):
-            return Reply("filtered", error_code="content_filter", error_message=text)
+        reply = self._meaning(status, text, told)
+        if reply.status == "filtered":
+            return reply
         if status in (401, 403):
             raise ModelError(f"{self.url} refuses the key for `{self.model.id}` ({status}: {text}).")
         if status == 402 or "insufficient_quota" in told:
             raise ModelError(f"{self.url} asks for money before it answers ({status}: {text}).")
         if status == 404:
             raise ModelError(f"{self.url} has no model `{self.model.id}` ({status}: {text}).")
+        return replace(reply, retry_after=_retry_after(error.response.headers.get("retry-after")))
+
+    def failed(self, status: int, body: Any) -> Reply:
+        """What a 4xx or 5xx inside a batch means for its request."""
+        told = _part(body, "error", dict)
+        text = _part(told, "message", str)
+        return self._meaning(status, self.brief(text or f"status {status}"), json.dumps(body).lower())
+
+    @staticmethod
+    def _meaning(status: int, text: str, told: str) -> Reply:
+        if status in (400, 403) and any(word in told for word in FILTERED):
+            return Reply("filtered", error_code="content_filter", error_message=text)
         code = f"http_{status}"
         if status == 429:
             code = "rate_limit"
         elif status in (400, 413, 422):
             code = "context_overflow" if any(word in told for word in OVERFLOW) else "bad_request"
-        pause = _retry_after(error.response.headers.get("retry-after"))
-        return Reply("error", error_code=code, error_message=text, retry_after=pause)
+        return Reply("error", error_code=code, error_message=text)
 
     def _lost(self, error: openai.APIConnectionError) -> Reply:
         """No whole reply came: nobody was there, the line broke, or it took too long."""
@@ -175,21 +195,21 @@ class OpenAIBackend:
         else:
             code = "timeout" if isinstance(error, openai.APITimeoutError) else "dropped"
         told = str(cause) or type(cause).__name__ if cause else str(error)
-        return Reply("error", error_code=code, error_message=self._brief(told))
+        return Reply("error", error_code=code, error_message=self.brief(told))
 
     def _message(self, error: openai.APIStatusError) -> str:
         """The endpoint's own sentence, where it sent one."""
         body = error.body
         own = body.get("message") if isinstance(body, dict) else None
-        return self._brief(own if isinstance(own, str) and own else error.message)
+        return self.brief(own if isinstance(own, str) and own else error.message)
 
-    def _brief(self, text: str) -> str:
+    def brief(self, text: str) -> str:
         """A sentence of an endpoint, safe to store and to print: one line, short, no control characters, no key."""
         if self._key != NO_KEY:
             text = text.replace(self._key, "[key]")
         return "".join(each if each.isprintable() else "\ufffd" for each in " ".join(text.split()))[:500]
 
-    def _read(self, body: Any) -> Reply:
+    def read(self, body: Any) -> Reply:
         """A reply from a chat completion; what has no text in it is an error, never an empty answer."""
         choices = _part(body, "choices", list)
         choice = choices[0] if choices else None
@@ -199,7 +219,7 @@ class OpenAIBackend:
         finish = _part(choice, "finish_reason", str)
         usage = _part(body, "usage", dict)
         told: dict[str, Any] = {
-            "finish_reason": finish and self._brief(finish),
+            "finish_reason": finish and self.brief(finish),
             "prompt_tokens": _count(usage, "prompt_tokens"),
             "completion_tokens": _count(usage, "completion_tokens"),
             "system_fingerprint": self._named(body, "system_fingerprint"),
@@ -220,7 +240,7 @@ class OpenAIBackend:
 
     def _named(self, body: Any, name: str) -> str | None:
         value = _part(body, name, str)
-        return None if value is None else self._brief(value)
+        return None if value is None else self.brief(value)
 
 
 def _client(url: str, key: str, timeout: float) -> openai.AsyncOpenAI:
