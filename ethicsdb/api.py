@@ -262,6 +262,8 @@ class Registry:
             judged = judge_run(self.context, run_id, parts, None)
         else:
             check_can_ask(self.context, benchmark, parts)
+            if parts.screen is not None:
+                self.judge(run_id, judge=parts.screen.declaration.name, concurrency=concurrency, budget=budget)
             model = resolve_model(self.declarations, parts.declaration.model)
             with open_judge(parts, model, concurrency, budget) as backend:
                 judged = judge_run(self.context, run_id, parts, backend)
@@ -276,8 +278,8 @@ class Registry:
 
         return estimate_run(self.context, benchmark, (model, judge), settings)
 
-    def estimate_judge(self, run: str, *, judge: str) -> Estimate:
-        """What `judge` would ask and cost; no call is made and nothing is written."""
+    def estimate_judge(self, run: str, *, judge: str) -> list[Estimate]:
+        """What `judge` would ask and cost, the screen of a judge first; no call is made and nothing is written."""
         from ethicsdb.runners.estimates import estimate_judge
 
         return estimate_judge(self.context, run, judge)

@@ -24,8 +24,8 @@ def command(context: click.Context, run: str, judge: str, dry_run: bool, limits:
     """
     registry = open_registry(context)
     if dry_run:
-        estimate = registry.estimate_judge(run, judge=judge)
-        click.echo(as_json(estimate)) if json_ else show_estimates([estimate])
+        estimates = registry.estimate_judge(run, judge=judge)
+        click.echo(as_json(estimates)) if json_ else show_estimates(estimates)
         return
     try:
         judged = registry.judge(run, judge=judge, concurrency=limits.concurrency, budget=limits.budget)
