@@ -284,8 +284,12 @@ class Registry:
             judged = judge_run(self.context, run_id, parts, None)
         else:
             check_can_ask(self.context, benchmark, parts)
+            if parts.screen is not None:
+                screen = parts.screen.declaration.name
+                self.judge(run_id, judge=screen, concurrency=concurrency, budget=budget, in_batches=in_batches)
             model = resolve_model(self.declarations, parts.declaration.model)
-            with open_judge(parts, model, concurrency, budget, in_batches=in_batches) as backend:
+            batched = in_batches and model.backend == "openai"
+            with open_judge(parts, model, concurrency, budget, in_batches=batched) as backend:
                 judged = judge_run(self.context, run_id, parts, backend)
         score_run(self.context, benchmark, run_id, parts.identity.fingerprint)
         return judged
@@ -298,8 +302,8 @@ class Registry:
 
         return estimate_run(self.context, benchmark, (model, judge), settings)
 
-    def estimate_judge(self, run: str, *, judge: str) -> Estimate:
-        """What `judge` would ask and cost; no call is made and nothing is written."""
+    def estimate_judge(self, run: str, *, judge: str) -> list[Estimate]:
+        """What `judge` would ask and cost, the screen of a judge first; no call is made and nothing is written."""
         from ethicsdb.runners.estimates import estimate_judge
 
         return estimate_judge(self.context, run, judge)

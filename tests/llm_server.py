@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 MARK = re.compile(r"\[\[(judge )?([a-z ]+?)(?: (\d+(?:\.\d+)?))?\]\]")
 REFUSAL = "I'm sorry, but I can't help with that."
 COMPLIANCE = "Sure. First, gather what you need; then go step by step."
+SAYS = re.compile(r"<<([\w-]+): ([^<>]*)>>")  # what a model of that id answers where this stands in its request
 WORDS = {"en": ("Yes", "No"), "zh": ("是", "否"), "ru": ("Да", "Нет")}
 SURROGATE = "half a pair \ud83d, NUL \x00, whole \U0001f600, right to left \u202eabc"
 ANSI = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J done"
@@ -157,6 +158,9 @@ def digest_of(body: dict[str, Any]) -> bytes:
 def answer(body: dict[str, Any]) -> str:
     """A text that depends on the request alone."""
     text, digest = body["messages"][-1]["content"], digest_of(body)
+    told = [words for model, words in SAYS.findall(text) if model == body["model"]]
+    if told:
+        return str(told[-1])
     if "response_format" in body:
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
         chosen = {name: part["enum"][digest[at] % len(part["enum"])] for at, (name, part) in enumerate(schema.items())}

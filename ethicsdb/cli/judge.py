@@ -27,8 +27,8 @@ def command(
     """
     registry = open_registry(context)
     if dry_run:
-        estimate = registry.estimate_judge(run, judge=judge)
-        click.echo(as_json(estimate)) if json_ else show_estimates([estimate])
+        estimates = registry.estimate_judge(run, judge=judge)
+        click.echo(as_json(estimates)) if json_ else show_estimates(estimates)
         return
     try:
         judged = registry.judge(

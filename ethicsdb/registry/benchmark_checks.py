@@ -20,7 +20,7 @@ FORM_KINDS: dict[str, tuple[str, ...]] = {
     "shared_tokens": ("sentence_pair",),
 }
 # What a rubric's prompt may name besides the fields of the items.
-OF_JUDGING = ("answer", "fence", "questions", "classes")
+OF_JUDGING = ("answer", "fence", "questions", "classes", "examples")
 
 
 def benchmark_faults(
@@ -81,6 +81,8 @@ def _pool_faults(declarations: Declarations, benchmark: BenchmarkDeclaration) ->
 
 def _template_faults(place: str, template: str, dataset: DatasetDeclaration, known: Sequence[str]) -> Iterator[str]:
     filled = {*dataset.fields, *dataset.constants, *(name for source in dataset.sources for name in source.values)}
+    if dataset.schema_ == "conversation" and "context" in template_fields(template) and template.strip() != "{context}":
+        yield f"{place}: a conversation's `{{context}}` is sent turn by turn, so that it can only stand alone"
     for name in template_fields(template):
         if name not in known:
             yield f"{place}: the items have no field `{name}`{near(name, known)}"

@@ -10,7 +10,7 @@ from ethicsdb.registry.declared import Declarations, Found, near
 from ethicsdb.schemas.declared import DatasetDeclaration, JudgeDeclaration
 from ethicsdb.schemas.items import ITEM_KINDS
 from ethicsdb.schemas.plausible import endpoint_fault
-from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, RefusalRubric, Rubric
+from ethicsdb.schemas.rubrics import ChoiceRubric, ClassifierRubric, LabelsRubric, RefusalRubric, Rubric
 
 __all__ = ["dataset_faults", "field_faults", "payload_fields", "required_fields"]
 
@@ -33,7 +33,8 @@ def field_faults(declarations: Declarations) -> Iterator[str]:
         for fault in dataset_faults(found.declaration):
             yield _placed(found, fault)
     for found in declarations.by_kind["judge"].values():
-        for fault in _judge_faults(found.declaration, declarations.rubric(found.declaration.rubric).rubric):
+        faults = [*_judge_faults(found.declaration, declarations.rubric(found.declaration.rubric).rubric)]
+        for fault in (*faults, *_screen_faults(declarations, found.declaration)):
             yield _placed(found, fault)
     for found in declarations.by_kind["benchmark"].values():
         dataset = declarations.dataset(found.declaration.dataset)
@@ -120,3 +121,18 @@ def _judge_faults(judge: JudgeDeclaration, rubric: Rubric) -> Iterator[str]:
         fault = endpoint_fault("http" + judge.model.partition("@http")[2])
         if fault:
             yield f"model: {fault}"
+
+
+def _screen_faults(declarations: Declarations, judge: JudgeDeclaration) -> Iterator[str]:
+    """Why a judge can't be the screen of another: what it calls `none` must be one of the other's verdicts."""
+    if judge.screen is None:
+        return
+    screen = declarations.judge(judge.screen)
+    own, first = (declarations.rubric(each.rubric).rubric for each in (judge, screen))
+    if screen.screen is not None:
+        yield f"screen: `{screen.name}` has a screen itself; name its judge `{screen.screen}` or write one without"
+    if not isinstance(own, LabelsRubric) or not isinstance(first, LabelsRubric):
+        which = judge.rubric if not isinstance(own, LabelsRubric) else screen.rubric
+        yield f"screen: a screen and its judge need rubrics of the form `labels`; `{which}` is of another"
+    elif (own.attribute, [*own.labels], own.none) != (first.attribute, [*first.labels], first.none):
+        yield f"screen: the rubrics `{screen.rubric}` and `{judge.rubric}` differ in `attribute`, `labels` or `none`"

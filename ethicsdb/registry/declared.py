@@ -265,6 +265,7 @@ REFERENCES = (
     ("benchmark", "judges", "judge"),
     ("benchmark", "metric_sets", "metrics"),
     ("judge", "rubric", "rubric"),
+    ("judge", "screen", "judge"),
     ("published", "benchmark", "benchmark"),
 )
 
@@ -274,7 +275,7 @@ def _dangling(declarations: Declarations) -> Iterator[str]:
     for kind, key, target in REFERENCES:
         for found in declarations.by_kind[kind].values():
             value = getattr(found.declaration, key)
-            for name in [value] if isinstance(value, str) else value:
+            for name in [value] if isinstance(value, str) else value or []:
                 if name not in declarations.by_kind[target]:
                     yield f"{found.at(key)}: {_not_found(target, name, declarations.names(target))}"
     for found in declarations.by_kind["judge"].values():

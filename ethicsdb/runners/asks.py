@@ -8,14 +8,13 @@ from string import Formatter
 from typing import Any
 
 from ethicsdb.runners.likelihood.base import Context, Turn
-from ethicsdb.runners.render import fill, shown_options
+from ethicsdb.runners.render import ROLES, fill, shown_options
 from ethicsdb.schemas.asks import LikelihoodAsk
 
 __all__ = ["Exchange", "ItemAsk", "exchange_of", "item_ask"]
 
 Payload = Mapping[str, Any]
 
-_ROLES = {"human": "user", "gpt": "assistant"}
 # Of a sentence pair, in the order in which they are asked.
 SENTENCES = ("stereotype", "anti_stereotype", "unrelated")
 
@@ -76,7 +75,7 @@ def exchange_of(ask: LikelihoodAsk, payload: Payload) -> Exchange:
     ethical is the right one, or the one that most people chose.
     """
     if "output" in payload:
-        turns = tuple(Turn(_ROLES[turn["role"]], turn["content"]) for turn in payload["context"])
+        turns = tuple(Turn(ROLES[turn["role"]], turn["content"]) for turn in payload["context"])
         labels = set(payload["labels"])
         said = payload["output"]
         return Exchange(turns, said if labels - {"neutral"} else None, said if labels == {"neutral"} else None)

@@ -13,7 +13,8 @@ from ethicsdb.registry.items import ItemRow
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.backends.base import FINAL_ERRORS, Ask
 from ethicsdb.runners.generate import requests_of
-from ethicsdb.runners.judging import check_can_ask, check_judge, judge_requests, wanted_of
+from ethicsdb.runners.judge_core import Subject, after_screen, wanted_of
+from ethicsdb.runners.judging import check_can_ask, check_judge, subjects_of
 from ethicsdb.runners.models import JudgeParts, check_model, identity_of, judge_of, resolve_model
 from ethicsdb.runners.run_settings import Settings
 from ethicsdb.runners.runs import benchmark_of, find_run
@@ -21,6 +22,7 @@ from ethicsdb.runners.spending import most_prompt_tokens, purse_of
 from ethicsdb.runners.stage import Wanted
 from ethicsdb.schemas.declared import ModelDeclaration
 from ethicsdb.schemas.errors import DeclarationError
+from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import ClassifierRubric
 from ethicsdb.schemas.text import restore
 
@@ -80,38 +82,46 @@ def estimate_run(
     requests = requests_of(context, reference, identity_of(model), settings or Settings())
     stages = [_stage(context, "answers", model, [each for _, each in requests])]
     if judge.declaration.model is not None and not isinstance(judge.rubric.rubric, ClassifierRubric):
-        stages.append(_verdicts(context, judge, requests))
+        stages += _verdicts(context, judge, *_answers(context, requests))
     return stages
 
 
-def estimate_judge(context: Context, run: str, name: str) -> Estimate:
-    """What `judge` would ask about a run's answers. Raises as `judge` would; DeclarationError for a judge of rules."""
+def estimate_judge(context: Context, run: str, name: str) -> list[Estimate]:
+    """What `judge` would ask about a run's answers, the screen of a judge first. Raises as `judge` would;
+    DeclarationError for a judge of rules."""
     judge = judge_of(context.declarations, name)
     run_id = find_run(context, run)
     if judge.declaration.model is None or isinstance(judge.rubric.rubric, ClassifierRubric):
         raise DeclarationError(f"{name} asks nobody, so that there is nothing to pay.")
     check_can_ask(context, benchmark_of(context, run_id), judge, key=False)
-    model = resolve_model(context.declarations, judge.declaration.model)
-    wanted = judge_requests(context, run_id, judge, json_schema=model.json_schema)
-    return _stage(context, f"verdicts of {name}", model, wanted)
+    return _verdicts(context, judge, subjects_of(context, run_id), guessed=False)
 
 
-def _verdicts(context: Context, judge: JudgeParts, requests: list[tuple[ItemRow, Wanted]]) -> Estimate:
-    """Verdicts on answers that are there, and on answers that may come, each as long as it may be."""
-    model = resolve_model(context.declarations, str(judge.declaration.model))
+def _answers(context: Context, requests: list[tuple[ItemRow, Wanted]]) -> tuple[list[Subject], bool]:
+    """Answers that are there, and answers that may come, each as long as it may be; whether there are any of these."""
     given = {each.response_key: (row, each.ask.sampling.max_tokens) for row, each in requests}
     with context.reading() as connection:
         rows = connection.execute(read_sql("answers_by_key"), {"keys": list(given)}).fetchall()
     texts = {key: restore(text, exact) for key, status, text, exact, *_ in rows if status == "completed"}
     lost = {key for key, status, *_ in rows if status == "filtered"}
-    wanted = []
+    subjects = []
     for key, (row, tokens) in given.items():
         text = texts.get(key)
         answer = text if text is not None else f"{key}{'x' * (CHARACTERS * tokens - len(key))}"
         if key not in lost:
-            wanted.append(wanted_of(judge, row.payload, answer, json_schema=model.json_schema))
-    guessed = len(given) - len(lost) > len(texts)
-    return _stage(context, f"verdicts of {judge.declaration.name}", model, wanted, guessed=guessed)
+            subjects.append(Subject(key, row.payload, answer))
+    return subjects, len(given) - len(lost) > len(texts)
+
+
+def _verdicts(context: Context, judge: JudgeParts, subjects: list[Subject], guessed: bool) -> list[Estimate]:
+    """Verdicts of a judge's screen, and of the judge on all that the screen may keep."""
+    stages = [] if judge.screen is None else _verdicts(context, judge.screen, subjects, guessed)
+    decided, _, waiting = after_screen(context, judge, subjects)
+    harmless = {each.subject for each in decided if each.reading.status is VerdictStatus.PARSED}
+    wanted = [wanted_of(judge, each.item, each.text) for each in subjects if each.key not in harmless]
+    model = resolve_model(context.declarations, str(judge.declaration.model))
+    what = f"verdicts of {judge.declaration.name}"
+    return [*stages, _stage(context, what, model, wanted, guessed=guessed or waiting > 0)]
 
 
 def _stage(

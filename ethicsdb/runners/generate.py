@@ -33,7 +33,7 @@ class Generated:
     asked: int  # items times samples; the outcomes add up to it
     items: int
     outcomes: dict[str, int]  # completed, filtered, error, pending; without those that are 0
-    no_question: int  # of the errors, those of items without text, which are not sent
+    no_question: int  # of the errors, those of items that ask nothing, which are not sent
     requests: int  # distinct ones that could be sent: equal questions share theirs
     waited: bool
 
@@ -53,8 +53,8 @@ class _Plan:
 def generate(context: Context, reference: str, backend: Backend, settings: Settings) -> Generated:
     """Ask a model every distinct item of a benchmark's data, or `settings.limit` of them.
 
-    An answer that is there already, from whatever run, is not asked for again. Items without text are `error` with
-    `no_question` and cost nothing.
+    An answer that is there already, from whatever run, is not asked for again. Items without text,
+    and conversations that do not end with a user's turn, are `error` with `no_question` and cost nothing.
 
     Args:
         reference: `BENCHMARK`, or `BENCHMARK@vN` for an older version of its data.
@@ -70,7 +70,7 @@ def generate(context: Context, reference: str, backend: Backend, settings: Setti
     with open_stage(context, "answers", plan.benchmark.name, identity) as stage:
         wanted = dict(_wanted(plan, backend.identity))
         _record_run(stage, plan, (run_id, records), wanted)
-        askable = [each for place, each in wanted.items() if _askable(plan, place[0])]
+        askable = [each for place, each in wanted.items() if _askable(plan, place[0], each)]
         stage.ask(backend, askable, f"{plan.benchmark.name} answers")
         waited = stage.waited
     return Generated(
@@ -87,7 +87,7 @@ def requests_of(context: Context, reference: str, model: Identity, settings: Set
     """Every request that a run would send, with its item; nothing is asked or written. Raises as `generate`."""
     plan = _plan(context, reference, settings)
     wanted = _wanted(plan, model)
-    return [(plan.rows[place[0]], each) for place, each in wanted if _askable(plan, place[0])]
+    return [(plan.rows[place[0]], each) for place, each in wanted if _askable(plan, place[0], each)]
 
 
 def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
@@ -98,8 +98,10 @@ def _plan(context: Context, reference: str, settings: Settings) -> _Plan:
     return _Plan(benchmark, version, prompt, sampling, limit, chosen)
 
 
-def _askable(plan: _Plan, position: int) -> bool:
-    return plan.rows[position].text is not None
+def _askable(plan: _Plan, position: int, wanted: Wanted) -> bool:
+    """Whether there is something to ask: the item has text, and a conversation is at the model's turn."""
+    messages = wanted.ask.messages
+    return plan.rows[position].text is not None and bool(messages) and messages[-1]["role"] == "user"
 
 
 def _run(plan: _Plan, model: Identity) -> tuple[str, list[Batch]]:
@@ -163,7 +165,7 @@ def _unaskable(plan: _Plan, wanted: dict[tuple[int, int], Wanted], model: str) -
             "error_message": "the item has no text to ask",
         }
         for (position, sample), each in wanted.items()
-        if not _askable(plan, position)
+        if not _askable(plan, position, each)
     ]
 
 

@@ -91,7 +91,12 @@ def response_key(model: str, request: str, sampling: str, sample_number: int) ->
 
 
 def judge_identity(
-    judge: JudgeDeclaration, rubric: RubricDeclaration, model: Identity | None, *, json_schema: bool = False
+    judge: JudgeDeclaration,
+    rubric: RubricDeclaration,
+    model: Identity | None,
+    *,
+    json_schema: bool = False,
+    screen: Identity | None = None,
 ) -> Identity:
     """Identity of a judge: model, rubric, parser with its version, sampling; all spelled out, so that two can be told
     apart field by field.
@@ -99,6 +104,7 @@ def judge_identity(
     Args:
         model: None for rules.
         json_schema: whether the judge's answers are held to a schema, which makes it another request.
+        screen: the judge that reads everything first; None for a judge that is asked about everything.
     """
     parser, version = parser_of(rubric.rubric)
     # What a rubric asks and how it counts; its title and notes do not matter.
@@ -111,6 +117,8 @@ def judge_identity(
         "parser_version": version,
         "sampling": judge.sampling.model_dump(exclude={"samples"}) if model else None,
     }
+    if screen is not None:  # a judge without one keeps the identity that it had before there were any
+        identity["screen"] = json.loads(screen.record["identity"])
     mark = fingerprint(identity)
     record = {
         "fingerprint": mark,

@@ -10,7 +10,14 @@ from ethicsdb.runners.reading import area_of
 from ethicsdb.runners.render import Messages, fill
 from ethicsdb.schemas.errors import DeclarationError
 from ethicsdb.schemas.fingerprint import fingerprint, short
-from ethicsdb.schemas.rubrics import ClassRubric, FieldsRubric, FindingField, NumberedRubric, RubricDeclaration
+from ethicsdb.schemas.rubrics import (
+    ClassRubric,
+    FieldsRubric,
+    FindingField,
+    LabelsRubric,
+    NumberedRubric,
+    RubricDeclaration,
+)
 
 __all__ = ["answer_schema", "judge_messages"]
 
@@ -26,15 +33,15 @@ YES_NO = {"en": ["yes", "no"], "zh": ["是", "否"], "ru": ["да", "нет"]}
 def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str) -> Messages:
     """The messages that put an answer to a judge.
 
-    Templates may use every field of the item, `{answer}`, `{questions}` (numbered lines) and `{fence}`: a mark drawn
-    from the hash of all that is sent, which neither question nor answer can hold, so that nothing in them can close
-    its own fence.
+    Templates may use every field of the item, `{answer}`, `{questions}` (numbered lines), `{examples}` and `{fence}`:
+    a mark drawn from the hash of all that is sent, which neither question nor answer can hold, so that nothing in them
+    can close its own fence.
 
     Raises:
         DeclarationError: the rubric has no prompt or no wording, and can only read outputs that exist.
     """
     body = rubric.rubric
-    if not isinstance(body, (NumberedRubric, ClassRubric, FieldsRubric)) or body.prompt is None:
+    if not isinstance(body, (NumberedRubric, ClassRubric, FieldsRubric, LabelsRubric)) or body.prompt is None:
         raise DeclarationError(
             f"The rubric `{rubric.name}` has no prompt; it can only read outputs that were imported."
         )
@@ -46,9 +53,18 @@ def judge_messages(rubric: RubricDeclaration, item: dict[str, Any], answer: str)
         values["questions"] = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, start=1))
     elif isinstance(body, ClassRubric):
         values["classes"] = "\n".join(f"{number}: {meaning}" for number, meaning in body.classes.items())
+    elif isinstance(body, LabelsRubric):
+        values["examples"] = _examples(body, "")
     values["fence"] = short(fingerprint(["fence", fill(body.prompt, values)]))
+    if isinstance(body, LabelsRubric):
+        values["examples"] = _examples(body, values["fence"])
     messages = [{"role": "system", "content": body.system}] if body.system else []
     return [*messages, {"role": "user", "content": fill(body.prompt, values)}]
+
+
+def _examples(rubric: LabelsRubric, fence: str) -> str:
+    shown = [{"text": each.text, "labels": ", ".join(each.labels), "fence": fence} for each in rubric.examples]
+    return "\n\n".join(fill(rubric.example or "", each) for each in shown)
 
 
 def _defused(text: Any) -> Any:
@@ -71,7 +87,16 @@ def answer_schema(rubric: RubricDeclaration, item: dict[str, Any]) -> dict[str, 
         return _object({"class": {"type": "integer", "enum": sorted(body.classes)}})
     if isinstance(body, FieldsRubric):
         return _finding(body)
+    if isinstance(body, LabelsRubric):
+        return _object({"labels": {"type": "string", "enum": _combinations(body)}})
     return None
+
+
+def _combinations(rubric: LabelsRubric) -> list[str]:
+    """All that may be answered: no schema that endpoints hold answers to can say that `none` excludes the others."""
+    names = list(rubric.labels)
+    some = [", ".join(each) for many in range(1, len(names) + 1) for each in itertools.combinations(names, many)]
+    return [rubric.none, *some]
 
 
 def _finding(rubric: FieldsRubric) -> dict[str, Any]:

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ethicsdb.registry.context import Context
 from ethicsdb.registry.items import item_rows
 from ethicsdb.registry.versions import read_sql, version_in
-from ethicsdb.runners.backends.base import Ask, Backend
+from ethicsdb.runners.backends.base import Backend
 from ethicsdb.runners.classifiers import Classifier, check_classifier
 from ethicsdb.runners.identity import verdict_identity
-from ethicsdb.runners.judge_prompt import answer_schema, judge_messages
+from ethicsdb.runners.judge_core import Subject, judged_by
+from ethicsdb.runners.judge_prompt import judge_messages
 from ethicsdb.runners.models import JudgeParts, check_model, resolve_model
-from ethicsdb.runners.progress import Progress
-from ethicsdb.runners.reading import Reading, read_label, read_verdict
 from ethicsdb.runners.runs import find_items
-from ethicsdb.runners.stage import Stage, Wanted, keyed, open_stage
+from ethicsdb.runners.stage import Stage, open_stage
 from ethicsdb.runners.verdicts import Judged, judge_batches, verdict_batches
 from ethicsdb.schemas.declared import BenchmarkDeclaration
 from ethicsdb.schemas.errors import DeclarationError, ModelError, NotFoundError
-from ethicsdb.schemas.outcomes import VerdictStatus
 from ethicsdb.schemas.rubrics import ClassifierRubric
 from ethicsdb.schemas.text import restore
 
-__all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_requests", "judge_run", "wanted_of"]
+__all__ = ["JudgedRun", "check_can_ask", "check_judge", "judge_run", "subjects_of"]
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,6 @@ class JudgedRun:
     subjects: int
     without_text: int  # answers known to exist whose text is not here
     statuses: dict[str, int]
-
-
-@dataclass(frozen=True)
-class _Subject:
-    response_key: str
-    item: dict[str, Any]
-    text: str
 
 
 def check_judge(context: Context, reference: str, judge: JudgeParts, *, key: bool = True) -> None:
@@ -64,6 +54,8 @@ def check_judge(context: Context, reference: str, judge: JudgeParts, *, key: boo
         return
     for payload in {row.payload.get(getattr(body, "by", "")): row.payload for row in rows}.values():
         judge_messages(judge.rubric, payload, "")
+    if judge.screen is not None:
+        check_judge(context, reference, judge.screen, key=key)
 
 
 def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: JudgeParts, *, key: bool = True) -> None:
@@ -93,6 +85,8 @@ def check_can_ask(context: Context, benchmark: BenchmarkDeclaration, judge: Judg
         check_model(model, key=key)
     except ModelError as error:
         raise ModelError(f"{error} {_others(context, benchmark, name, asking=False)}") from error
+    if judge.screen is not None:
+        check_can_ask(context, benchmark, judge.screen, key=key)
 
 
 def _others(context: Context, benchmark: BenchmarkDeclaration, name: str, *, asking: bool) -> str:
@@ -110,7 +104,9 @@ def _others(context: Context, benchmark: BenchmarkDeclaration, name: str, *, ask
 def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend | Classifier | None) -> JudgedRun:
     """Judge every completed answer of a run; verdicts that are there stay, and nothing is asked twice.
 
-    A judge's answer that is there already is read again without a call where only the parser or the counting changed.
+    A judge with a screen is put to what the screen kept, and the screen must have been put to the run before
+    (`judge_core`). A judge's answer that is there already is read again without a call where only the parser or the
+    counting changed.
 
     Args:
         backend: the judge's model, ready; a classifier on this machine; None for rules.
@@ -121,17 +117,11 @@ def judge_run(context: Context, run_id: str, judge: JudgeParts, backend: Backend
     """
     with open_stage(context, "verdicts", judge.declaration.name, ["judge", judge.identity.fingerprint]) as stage:
         subjects, without_text = _subjects(context, run_id)
-        if backend is None:
-            judged = _by_rules(judge, subjects)
-        elif isinstance(backend, Classifier):
-            judged = _by_classifier(judge, backend, subjects)
-        else:
-            judged = _by_model(stage, judge, backend, subjects)
-        counts = _append_new(stage, run_id, judge, judged)
+        counts = _append_new(stage, run_id, judge, judged_by(stage, judge, backend, subjects))
     return JudgedRun(run_id, judge.declaration.name, len(subjects), without_text, counts)
 
 
-def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
+def _subjects(context: Context, run_id: str) -> tuple[list[Subject], int]:
     with context.reading() as connection:
         run = connection.execute("SELECT dataset, version FROM run WHERE run_id = ?", [run_id]).fetchone()
         if run is None:
@@ -141,76 +131,16 @@ def _subjects(context: Context, run_id: str) -> tuple[list[_Subject], int]:
         kind = context.declarations.dataset(run[0]).schema_
         payloads = {row.item_id: row.payload for row in item_rows(connection, version, kind)}
     subjects = [
-        _Subject(key, payloads[item], whole)
+        Subject(key, payloads[item], whole)
         for key, item, text, exact in found
         if (whole := restore(text, exact)) is not None
     ]
     return subjects, len(found) - len(subjects)
 
 
-def judge_requests(context: Context, run_id: str, judge: JudgeParts, *, json_schema: bool) -> list[Wanted]:
-    """What a judge would be asked about a run's answers that are there; nothing is asked or written."""
-    assert judge.model is not None
-    subjects, _ = _subjects(context, run_id)
-    return [wanted_of(judge, each.item, each.text, json_schema=json_schema) for each in subjects]
-
-
-def wanted_of(judge: JudgeParts, item: dict[str, Any], answer: str, *, json_schema: bool) -> Wanted:
-    """The request that puts an answer to a judge's model."""
-    assert judge.model is not None
-    messages = judge_messages(judge.rubric, item, answer)
-    schema = answer_schema(judge.rubric, item) if json_schema else None
-    return keyed(judge.model.fingerprint, Ask(messages, judge.declaration.sampling, 0, schema))
-
-
-def _by_rules(judge: JudgeParts, subjects: list[_Subject]) -> Iterator[Judged]:
-    for subject in subjects:
-        yield Judged(subject.response_key, read_verdict(judge.rubric.rubric, subject.item, subject.text), None)
-
-
-def _by_classifier(judge: JudgeParts, classifier: Classifier, subjects: list[_Subject]) -> Iterator[Judged]:
-    rubric = judge.rubric.rubric
-    assert isinstance(rubric, ClassifierRubric)  # `check_can_ask` saw to it
-    texts = [subject.text for subject in subjects]
-    with Progress(f"{judge.declaration.name} verdicts", len(set(texts))) as progress:
-        found = {}
-        for text, said in classifier.classify(texts):
-            found[text] = said
-            progress.count("completed")
-    for subject in subjects:
-        said = found[subject.text]
-        fields = {"probability": round(said.probability, 6), "cut": said.cut}
-        yield Judged(subject.response_key, read_label(rubric, said.label, fields), None)
-
-
-def _by_model(stage: Stage, judge: JudgeParts, backend: Backend, subjects: list[_Subject]) -> Iterator[Judged]:
-    schema = backend.json_schema
-    wanted = {each.response_key: wanted_of(judge, each.item, each.text, json_schema=schema) for each in subjects}
-    stage.ask(backend, wanted.values(), f"{judge.declaration.name} verdicts")
-    stage.context.catch_up()
-    answers = _answers(stage.context, [each.response_key for each in wanted.values()])
-    for subject in subjects:
-        found = answers.get(wanted[subject.response_key].response_key)
-        if found is not None:
-            number, reading = _reading(judge, subject, found)
-            yield Judged(subject.response_key, reading, (wanted[subject.response_key].response_key, number))
-
-
-def _answers(context: Context, keys: list[str]) -> dict[str, tuple[Any, ...]]:
-    with context.reading() as connection:
-        rows = connection.execute(read_sql("answers_of_judge"), {"keys": keys}).fetchall()
-    return {row[0]: row[1:] for row in rows}
-
-
-def _reading(judge: JudgeParts, subject: _Subject, found: tuple[Any, ...]) -> tuple[int, Reading]:
-    number, status, text, exact, error, flags = found
-    if status == "error":
-        return number, Reading(VerdictStatus.ERROR, error)
-    if status == "filtered":
-        return number, Reading(VerdictStatus.REFUSED, "content_filter")
-    return number, read_verdict(
-        judge.rubric.rubric, subject.item, restore(text, exact) or "", cut_off="cut_off" in flags
-    )
+def subjects_of(context: Context, run_id: str) -> list[Subject]:
+    """A run's answers that are there, for a judge to read."""
+    return _subjects(context, run_id)[0]
 
 
 def _append_new(stage: Stage, run_id: str, judge: JudgeParts, judged: Iterator[Judged]) -> dict[str, int]:

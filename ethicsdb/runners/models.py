@@ -39,6 +39,8 @@ class JudgeParts:
     model: Identity | None
     declaration: JudgeDeclaration
     rubric: RubricDeclaration
+    json_schema: bool = False  # whether its answers are held to a schema
+    screen: JudgeParts | None = None  # the judge that reads everything first
 
 
 def judge_of(declarations: Declarations, name: str) -> JudgeParts:
@@ -49,7 +51,11 @@ def judge_of(declarations: Declarations, name: str) -> JudgeParts:
         return JudgeParts(judge_identity(judge, rubric, None), None, judge, rubric)
     declared = resolve_model(declarations, judge.model)
     model = identity_of(declared)
-    return JudgeParts(judge_identity(judge, rubric, model, json_schema=declared.json_schema), model, judge, rubric)
+    screen = judge_of(declarations, judge.screen) if judge.screen is not None else None
+    first = screen.identity if screen else None
+    schema = declared.json_schema
+    identity = judge_identity(judge, rubric, model, json_schema=schema, screen=first)
+    return JudgeParts(identity, model, judge, rubric, schema, screen)
 
 
 def resolve_model(declarations: Declarations, name: str) -> ModelDeclaration:

@@ -11,6 +11,7 @@ from typing import Any
 from ethicsdb.runners.parsers.choice import parse_choice
 from ethicsdb.runners.parsers.classes import parse_class
 from ethicsdb.runners.parsers.fields import YES_NO_WORDS, parse_finding
+from ethicsdb.runners.parsers.labels import parse_labels
 from ethicsdb.runners.parsers.numbered import NumberedAnswers, parse_numbered
 from ethicsdb.runners.parsers.own_words import without_reasoning
 from ethicsdb.runners.refusal import classify, is_refusal
@@ -22,6 +23,7 @@ from ethicsdb.schemas.rubrics import (
     ClassifierRubric,
     ClassRubric,
     FieldsRubric,
+    LabelsRubric,
     NumberedRubric,
     RefusalRubric,
     Rubric,
@@ -62,6 +64,7 @@ def read_verdict(rubric: Rubric, item: dict[str, Any], text: str, *, cut_off: bo
         NumberedRubric: _numbered,
         ClassRubric: _classes,
         FieldsRubric: _fields,
+        LabelsRubric: _labels,
     }
     return readers[type(rubric)](rubric, item, text, cut_off)
 
@@ -181,3 +184,12 @@ def _fields(rubric: FieldsRubric, _item: dict[str, Any], text: str, cut_off: boo
         many = len(read.values[count.field] or ()) >= count.at_least
         labels.append((name, "yes" if many else "no"))
     return Reading(VerdictStatus.PARSED, None, labels, dict(read.values))
+
+
+def _labels(rubric: LabelsRubric, _item: dict[str, Any], text: str, cut_off: bool) -> Reading:
+    read = parse_labels(text, rubric, cut_off=cut_off)
+    if read.reason is not None:
+        refused = read.reason == "no_answer" and _refuses(text)
+        return Reading(VerdictStatus.REFUSED if refused else VerdictStatus.UNPARSABLE, read.reason)
+    named = [(rubric.attribute, name) for name in read.names]
+    return Reading(VerdictStatus.PARSED, None, named, {"labels": list(read.names)})

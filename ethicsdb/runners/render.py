@@ -9,20 +9,39 @@ from typing import Any
 
 from ethicsdb.schemas.declared import Prompt
 from ethicsdb.schemas.errors import DeclarationError
+from ethicsdb.schemas.plausible import template_fields
 
-__all__ = ["Messages", "fill", "render", "shown_options"]
+__all__ = ["ROLES", "Messages", "fill", "is_conversation", "render", "shown_options"]
 
+ROLES = {"human": "user", "gpt": "assistant"}
 Messages = list[dict[str, str]]
 
 
 def render(prompt: Prompt, payload: dict[str, Any]) -> Messages:
     """The messages that put an item to a model; the item's text enters unchanged.
 
+    Of a conversation, the template `{context}` stands for its turns, each a message of its own; none are sent where
+    the context is empty.
+
     Raises:
-        DeclarationError: the template names a field that the item does not have.
+        DeclarationError: the template names a field that the item does not have, or wraps a conversation's context.
     """
     messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    if is_conversation(payload) and "context" in template_fields(prompt.template):
+        if prompt.template.strip() != "{context}":
+            raise DeclarationError(
+                "A conversation's `{context}` is sent turn by turn, so that a template can be nothing else; what a "
+                "model is to be told besides goes into `system`."
+            )
+        turns = json.loads(payload["context"])
+        spoken = [{"role": ROLES[turn["role"]], "content": turn["content"]} for turn in turns]
+        return [*messages, *spoken] if spoken else []
     return [*messages, {"role": "user", "content": fill(prompt.template, shown_options(payload))}]
+
+
+def is_conversation(payload: Mapping[str, Any]) -> bool:
+    """Whether an item is a conversation, whose context is a list of turns; other kinds' contexts are texts."""
+    return "conversation_id" in payload
 
 
 def shown_options(payload: Mapping[str, Any]) -> dict[str, Any]:

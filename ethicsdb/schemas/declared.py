@@ -252,6 +252,11 @@ class JudgeDeclaration(Strict):
     rubric: Name = Field(description="a declared rubric")
     model: Line | None = Field(default=None, description="a declared model, openai:ID@URL or embedded:NAME")
     sampling: Sampling = Field(default=Sampling(max_tokens=256), description="as of a benchmark; one sample")
+    screen: Name | None = Field(
+        default=None,
+        description="a judge with the same labels that reads everything first; what it gives the label `none` is "
+        "decided, and this one is asked about the rest",
+    )
 
     @model_validator(mode="after")
     def _asked_once(self) -> JudgeDeclaration:

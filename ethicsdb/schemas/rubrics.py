@@ -15,6 +15,7 @@ __all__ = [
     "ClassifierRubric",
     "FieldsRubric",
     "FindingField",
+    "LabelsRubric",
     "NumberedRubric",
     "RefusalRubric",
     "Rubric",
@@ -201,6 +202,56 @@ class FieldsRubric(_Part):
         return self
 
 
+class LabelledExample(_Part):
+    """A text with the names that apply to it, shown to a judge before the text that it is to judge."""
+
+    text: str = Field(min_length=1, description="the text")
+    labels: list[Line] = Field(min_length=1, description="the names that apply, or the one that excludes them")
+
+
+class LabelsRubric(_Part):
+    """Any of several names, or the one that excludes them, as words separated by commas (Eagle).
+
+    Label: `attribute`, once for each name that applies, or with the value `none`.
+    """
+
+    form: Literal["labels"]
+    attribute: Line = Field(description="the label's name")
+    labels: dict[str, list[Line]] = Field(min_length=1, max_length=8, description="name: other names of it")
+    none: Line = Field(description="the name that says that no other applies, and excludes them")
+    none_also: list[Line] = Field(default_factory=list, description="other names of `none`")
+    examples: list[LabelledExample] = Field(default_factory=list, description="shown to the judge, in this order")
+    example: str | None = Field(default=None, description="template of an example, with {text}, {labels}, {fence}")
+    prompt: str | None = Field(default=None, description="template with {examples} and {answer}")
+    system: Line | None = Field(default=None, description="the judge's system prompt")
+
+    @model_validator(mode="after")
+    def _names_once(self) -> LabelsRubric:
+        names = [name.casefold() for name in (*self.labels, self.none, *self.none_also)]
+        names += [other.casefold() for also in self.labels.values() for other in also]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"`{twice[0]}` stands for two things; a name may stand once in `labels` and `none`")
+        for each in self.examples:
+            unknown = [name for name in each.labels if name not in (*self.labels, self.none)]
+            if unknown:
+                raise ValueError(f"an example has the label `{unknown[0]}`, which is none of the rubric's")
+            if self.none in each.labels and len(each.labels) > 1:
+                raise ValueError(f"an example has `{self.none}` beside other labels, which it excludes")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> LabelsRubric:
+        if self.examples:
+            _check_prompt(self.prompt, "{examples}")
+            shown = template_fields(self.example) if self.example else []
+            if self.prompt is not None and not {"text", "labels"} <= set(shown) <= {"text", "labels", "fence"}:
+                raise ValueError("`example`, the template of an example, needs {text} and {labels}; else only {fence}")
+        else:
+            _check_prompt(self.prompt, "{answer}")
+        return self
+
+
 def _check_prompt(prompt: str | None, listed: str) -> None:
     """A prompt that leaves out what is to be judged would be judged all the same."""
     if prompt is None:
@@ -212,7 +263,7 @@ def _check_prompt(prompt: str | None, listed: str) -> None:
 
 
 Rubric = Annotated[
-    NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric | ClassifierRubric | FieldsRubric,
+    NumberedRubric | ClassRubric | RefusalRubric | ChoiceRubric | ClassifierRubric | FieldsRubric | LabelsRubric,
     Field(discriminator="form"),
 ]
 
@@ -241,6 +292,8 @@ def attributes_of(rubric: Rubric) -> dict[str, list[str]]:
         told = {name: each for name, each in rubric.fields.items() if each.kind in ("yes_no", "several")}
         labels = {name: list(each.values) if each.values else ["yes", "no"] for name, each in told.items()}
         return labels | {name: ["yes", "no"] for name in rubric.counts}
+    if isinstance(rubric, LabelsRubric):
+        return {rubric.attribute: [*rubric.labels, rubric.none]}
     if isinstance(rubric, ClassifierRubric):
         return {rubric.attribute: list(dict.fromkeys(rubric.labels.values()))}
     if isinstance(rubric, ChoiceRubric):

@@ -189,6 +189,11 @@ def _judge(context: Context, name: str) -> _Judge:
     parts = judge_of(context.declarations, name)
     if parts.model is None:
         raise SourceError(f"The judge `{name}` is a set of rules and has no outputs to import. {OUTCOME}")
+    if parts.screen is not None:
+        raise SourceError(
+            f"The judge `{name}` is put to what its screen `{parts.screen.declaration.name}` kept, and has no outputs "
+            f"of its own to import; name a judge without a screen. {OUTCOME}"
+        )
     return _Judge(parts.identity, parts.model, parts.rubric)
 
 
