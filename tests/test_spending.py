@@ -157,7 +157,7 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
         calls = endpoint.count()
         answers, verdicts = json.loads(execute(*dry, cwd=tmp_path).out)
         assert (answers["there"], answers["usd"], verdicts["there"], verdicts["usd_at_most"]) == (12, 0, 12, 0)
-        other = json.loads(
+        (other,) = json.loads(
             execute(
                 "judge", registry.runs()[0]["run_id"], "--judge", "classes", "--dry-run", "--json", cwd=tmp_path
             ).out
