@@ -15,6 +15,7 @@ from ethicsdb.builders.readers.opinionqa import read_opinionqa
 from ethicsdb.builders.readers.pairs import read_crows_pairs, read_reddit_pairs, read_stereoset
 from ethicsdb.builders.readers.prompts import read_toxigen
 from ethicsdb.builders.readers.redditbias import read_redditbias
+from ethicsdb.builders.readers.safety_prompts import read_safety_prompts
 from ethicsdb.builders.readers.tables import read_table
 from ethicsdb.builders.readers.toxigen import read_toxigen_annotated, read_toxigen_generations
 from ethicsdb.registry.files import looks_like, read_bytes
@@ -36,6 +37,7 @@ READERS: dict[ReaderName, Reader] = {
     "opinionqa": read_opinionqa,
     "redditbias": read_redditbias,
     "redditbias_pairs": read_reddit_pairs,
+    "safety_prompts": read_safety_prompts,
     "stereoset": read_stereoset,
     "toxigen": read_toxigen,
     "toxigen_annotated": read_toxigen_annotated,

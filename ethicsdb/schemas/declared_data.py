@@ -21,6 +21,7 @@ ReaderName = Literal[
     "opinionqa",
     "redditbias",
     "redditbias_pairs",
+    "safety_prompts",
     "stereoset",
     "toxigen",
     "toxigen_annotated",
