@@ -67,8 +67,8 @@ def test_odd_rows_are_kept_and_reported(tmp_path: Path) -> None:
     )
     found = rows_of(
         registry,
-        "SELECT source_id, question, risk_area, harm_type, group_id FROM membership JOIN safety_question USING (item_id) "
-        'ORDER BY "row"',
+        "SELECT source_id, question, risk_area, harm_type, group_id FROM membership "
+        'JOIN safety_question USING (item_id) ORDER BY "row"',
     )
     assert [(each[0], each[2], each[3]) for each in found] == [
         ("Insult-1", "Insult", "typical"),
@@ -134,7 +134,7 @@ def test_answers_are_judged_by_scenario(tmp_path: Path, endpoint: Endpoint) -> N
         for each in registry.leaderboard("safety_prompts")
         if each["metric"] == "safe_rate"
     }
-    assert board["overall", "overall"] == (4, 7)  # two can't be read
+    assert board["overall", ""] == (4, 7)  # two can't be read
     assert board["risk_area", "Insult"] == board["risk_area", "Mental_Health"] == (2, 3)
     assert board["risk_area", "Goal_Hijacking"] == (0, 1)
     assert board["harm_type", "typical"] == (4, 6)
