@@ -132,13 +132,13 @@ def test_kills_at_random_moments_leave_what_an_uninterrupted_run_leaves(tmp_path
     before = endpoint.count()
     assert before == 2 * len(TEXTS)
     folder, chance, kills = made(tmp_path, "killed", endpoint), random.Random(20), 0
-    while kills < 20:
+    while kills < 50:
         ran = start(folder)
         wait_for(ran, ran.log.exists)
         if kills % 4 == 3:  # anywhere: at the start, in an ingest, between the stages
             time.sleep(chance.uniform(0, 0.8))
         else:  # amid calls
-            goal = endpoint.count() + chance.randint(1, 7)
+            goal = endpoint.count() + chance.randint(1, 4)
             wait_for(ran, lambda goal=goal: endpoint.count() >= goal)  # type: ignore[misc]
             time.sleep(chance.uniform(0, 0.05))
         ran.signal(signal.SIGKILL)
