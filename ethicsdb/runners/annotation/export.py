@@ -14,16 +14,15 @@ from typing import Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
-from ethicsdb.registry.faults import near
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.versions import read_sql
 from ethicsdb.runners.annotation.cells import asked, shown_mark, to_cell
 from ethicsdb.runners.annotation.draw import Answer, Drawn, draw
+from ethicsdb.runners.imports.common import label_values
 from ethicsdb.runners.models import judge_of
 from ethicsdb.runners.runs import benchmark_of, find_run
 from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import fingerprint, short
-from ethicsdb.schemas.rubrics import attributes_of
 from ethicsdb.schemas.text import restore
 
 __all__ = ["Exported", "SheetPlan", "export_sheets", "unit_of"]
@@ -79,7 +78,7 @@ def export_sheets(context: Context, plan: SheetPlan, folder: Path) -> Exported:
         SourceError: no judge gives the attribute, there is nothing to label, or the people can't be as many.
     """
     run_id = find_run(context, plan.run)
-    values = _values(context, run_id, plan.attribute)
+    values = label_values(context, benchmark_of(context, run_id), plan.attribute)
     _check(plan)
     answers = _pool(context, run_id, plan)
     overlap = plan.overlap or len(plan.annotators)
@@ -105,23 +104,6 @@ def _check(plan: SheetPlan) -> None:
         raise SourceError(f"--overlap {plan.overlap}: there are {len(people)} annotators. {OUTCOME}")
     if plan.by is not None and plan.judge is not None:
         raise SourceError(f"Strata are those of an item field or of a judge's label, not both. {OUTCOME}")
-
-
-def _values(context: Context, run_id: str, attribute: str) -> list[str]:
-    """The values of an attribute that judges of the run's benchmark give."""
-    known: dict[str, list[str]] = {}
-    for judge in benchmark_of(context, run_id).judges:
-        rubric = context.declarations.rubric(context.declarations.judge(judge).rubric).rubric
-        for name, values in attributes_of(rubric).items():
-            if not name.endswith("_published"):
-                known.setdefault(name, []).extend(value for value in values if value not in known.get(name, []))
-    if attribute not in known:
-        end = near(attribute, sorted(known))
-        raise SourceError(
-            f"--attribute {attribute}: no judge of the benchmark gives that label{end}{'' if end[-1:] == '?' else '.'} "
-            f"{OUTCOME}"
-        )
-    return known[attribute]
 
 
 def _pool(context: Context, run_id: str, plan: SheetPlan) -> list[Answer]:

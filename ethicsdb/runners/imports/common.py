@@ -12,6 +12,7 @@ from typing import Any
 
 from ethicsdb.registry import journal
 from ethicsdb.registry.context import Context
+from ethicsdb.registry.faults import near
 from ethicsdb.registry.items import ItemRow, item_rows
 from ethicsdb.registry.journal import Batch, batches
 from ethicsdb.registry.mirror import benchmark_rows, metric_rows
@@ -19,7 +20,9 @@ from ethicsdb.registry.versions import Version, find_version
 from ethicsdb.runners.identity import Identity, prompt_identity, request_hash, response_key, run_identity
 from ethicsdb.runners.render import render
 from ethicsdb.schemas.declared import BenchmarkDeclaration
+from ethicsdb.schemas.errors import SourceError
 from ethicsdb.schemas.fingerprint import short
+from ethicsdb.schemas.rubrics import attributes_of
 
 __all__ = [
     "NOT_ASKED_HERE",
@@ -28,6 +31,7 @@ __all__ = [
     "Target",
     "answer_record",
     "import_journal",
+    "label_values",
     "occurrences",
     "open_target",
     "run_records",
@@ -75,6 +79,25 @@ def open_target(context: Context, name: str) -> Target:
     kind = context.declarations.dataset(benchmark.dataset).schema_
     with context.reading() as connection:
         return Target(benchmark, version, item_rows(connection, version, kind))
+
+
+def label_values(context: Context, benchmark: BenchmarkDeclaration, attribute: str) -> list[str]:
+    """The values that judges of a benchmark give an attribute, which people's labels are compared with.
+
+    Raises:
+        SourceError: none of them gives it.
+    """
+    known: dict[str, list[str]] = {}
+    for judge in benchmark.judges:
+        rubric = context.declarations.rubric(context.declarations.judge(judge).rubric).rubric
+        for name, values in attributes_of(rubric).items():
+            if not name.endswith("_published"):
+                known.setdefault(name, []).extend(value for value in values if value not in known.get(name, []))
+    if attribute not in known:
+        end = near(attribute, sorted(known))
+        end += "" if end.endswith("?") else "."
+        raise SourceError(f"--attribute {attribute}: no judge of {benchmark.name} gives that label{end} {OUTCOME}")
+    return known[attribute]
 
 
 def run_records(

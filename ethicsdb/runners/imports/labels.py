@@ -21,6 +21,7 @@ from ethicsdb.runners.imports.common import (
     Target,
     answer_record,
     import_journal,
+    label_values,
     open_target,
     run_records,
     store_import,
@@ -31,7 +32,6 @@ from ethicsdb.runners.withdrawals import is_withdrawn, withdrawal
 from ethicsdb.schemas.errors import NotFoundError, SourceError
 from ethicsdb.schemas.fingerprint import canonical_json, fingerprint
 from ethicsdb.schemas.formats import plain_name
-from ethicsdb.schemas.rubrics import attributes_of
 from ethicsdb.schemas.text import is_blank, restore, single_spaced
 
 __all__ = ["LabelSheet", "import_labels"]
@@ -49,7 +49,7 @@ def import_labels(context: Context, sheet: LabelSheet) -> Imported:
     """
     target = open_target(context, sheet.benchmark)
     columns = {name: sheet.columns.get(name, name) for name in COLUMNS}
-    allowed = _allowed(context, target, sheet.attribute)
+    allowed = label_values(context, target.benchmark, sheet.attribute)
     rows = read_sheet(sheet, columns, target)
     _check_values(sheet, columns["label"], rows, allowed)
     name = Path(plain_name(sheet.path.name)).stem if sheet.name is None else sheet.name
@@ -95,22 +95,6 @@ def _warnings(context: Context, name: str, replaced: str | None, rows: list[Shee
         )
     if is_withdrawn(context, "import", name):
         yield f"this import stands withdrawn, and agreement leaves it out; ethicsdb withdraw {name} --undo puts it back"
-
-
-def _allowed(context: Context, target: Target, attribute: str) -> list[str]:
-    """The values that judges of the benchmark can give an attribute, which people's labels are compared with."""
-    known: dict[str, list[str]] = {}
-    for judge in target.benchmark.judges:
-        rubric = context.declarations.rubric(context.declarations.judge(judge).rubric).rubric
-        for name, values in attributes_of(rubric).items():
-            if not name.endswith("_published"):
-                known.setdefault(name, []).extend(value for value in values if value not in known.get(name, []))
-    if attribute not in known:
-        raise SourceError(
-            f"--attribute {attribute}: no judge of {target.benchmark.name} gives that label"
-            f"{_meant(attribute, sorted(known))} {OUTCOME}"
-        )
-    return known[attribute]
 
 
 def _meant(name: str, known: list[str]) -> str:
